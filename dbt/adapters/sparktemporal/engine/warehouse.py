@@ -115,7 +115,7 @@ class Warehouse:
         return [(row[0], row[1]) for row in self._uncut(self.shape(f"DESCRIBE QUERY {sql}"))]
 
     def _uncut(self, describe: str) -> list[tuple[Any, ...]]:
-        """The rows of a DESCRIBE whose types have all their fields."""
+        """The rows of a DESCRIBE, with no type cut short."""
         rows = self.rows(describe)
         if any(_CUT.search(str(row[1])) for row in rows):
             self.rows(_WHOLE_PLANS)

@@ -89,7 +89,7 @@ def _parsed(text: Any) -> exp.Query | None:
 
 
 def _is_one_aggregate(query: exp.Query) -> bool:
-    """Whether a query selects one item, whose columns all stand inside aggregates."""
+    """Whether a query is one expression of aggregates: no bare column, FROM, alias, window or subquery."""
     if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_"):
         return False
     if not is_aggregation(query):
@@ -116,7 +116,7 @@ class Wanted:
     keys: Sequence[str] = ()
 
     def items(self) -> str:
-        """The items of a SELECT over the model."""
+        """The keys and the aggregates, as SQL."""
         values = (f"{sql} AS {quote(name)}" for name, sql in self.aggregates.items())
         return ", ".join([*map(quote, self.keys), *values])
 
@@ -124,7 +124,7 @@ class Wanted:
 def aggregated(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str:
     """A query: the instants, the keys, and the aggregates over the output at each instant.
 
-    points: a query of the instants under their name, and as `mz_seq_t` (ms).
+    points: a query of the instants, as `wanted.name` and as `mz_seq_t` (ms).
     """
     state, name = over.state, quote(wanted.name)
     found = by_totals(warehouse, over, points, wanted)
@@ -186,7 +186,7 @@ def by_totals(
 
 
 def _axis(warehouse: Warehouse, points: str) -> Axis | None:
-    """The axis of the instants of some points; None where they are none, too many, or too irregular for totals."""
+    """The axis of the instants of `points`; None for no instants, too many, or too irregular ones."""
     most = MAX_CHANGES + 1
     found = warehouse.rows(f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_points LIMIT {most}")
     return Axis.of(int(t) for (t,) in found) if 0 < len(found) < most else None

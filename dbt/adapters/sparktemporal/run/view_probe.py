@@ -1,13 +1,13 @@
-"""The test whether a catalog keeps a view: a view is made, replaced where a commit has to, and dropped.
+"""The test whether a catalog keeps a view: a view is made, for commits also replaced, and dropped.
 
-EXPLAIN CREATE VIEW is no test: it refuses views that catalogs do keep, and no plan tells how long a text may be. The
-longest text depends on the database behind a metastore:
+EXPLAIN CREATE VIEW is no test: EXPLAIN refuses views that catalogs do keep, and no plan tells how long a text may be.
 
-| catalog | characters of a view's text |
+| catalog | longest text of a view |
 |---|---|
-| Hive's metastore in Derby | 32,700: the column is a LONG VARCHAR, in MySQL a MEDIUMTEXT, in Postgres a text |
-| AWS Glue | some 400,000 |
-| in memory, Iceberg's | any number |
+| Hive's metastore in Derby | 32,700 characters (LONG VARCHAR) |
+| Hive's metastore in MySQL, Postgres | 16 MB (MEDIUMTEXT), 1 GB (text) |
+| AWS Glue | some 400,000 characters |
+| in memory, Iceberg's | any |
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _name() -> str:
 
 
 def _failure(warehouse: Warehouse, sql: str) -> SparkError | None:
-    """The error of a statement that the catalog does not carry out; None where it does."""
+    """The error of a statement, or None. Raises SparkError for a missing right and a failed connection or job."""
     try:
         warehouse.rows(sql)
     except SparkError as error:

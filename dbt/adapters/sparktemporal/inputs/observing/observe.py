@@ -143,7 +143,7 @@ class Listing:
 
 
 def _directory(info: TableInfo) -> str | None:
-    """The directory in which all files of a table are; None where the table has partitions, options or an odd place."""
+    """The directory of a table's files; None for partitions, options, a format not Spark's, or an escaped path."""
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
     is_of_spark = provider_of(info) in _SPARK_FILES
     plain = is_of_spark and not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location)

@@ -169,9 +169,9 @@ class _Analysis(PredicateVisitor[None]):
         return replace(self, guards=(*self.guards, (test, holds)))
 
     def _conjunction(self, parts: list[exp.Expr]) -> None:
-        """Record one step for each set of parts that change together.
+        """Record one step for each sequence of parts, such as a year and a month (see `together`).
 
-        The changes of a part are recorded alone if the part is in no such set, or if its changes can be listed alone.
+        A part in no sequence is recorded by itself; so is a part of a sequence whose own changes can be listed.
         """
         found: set[int] = set()
         for clock, other, places in sequences(parts):
@@ -255,7 +255,7 @@ class _Analysis(PredicateVisitor[None]):
         self.steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
 
     def _listed(self, clock: exp.Expr, instants: exp.Expr) -> None:
-        """Record a step that changes at instants that the row lists (ARRAY of ms). Its function is the clock's date."""
+        """Record a step for the instants in an ARRAY of the row (ms). The step's function is CAST(mz_now() AS DATE)."""
         listed = self._column(exp.cast(instants, "ARRAY<BIGINT>"))
         date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
         self.steps.append(MonotoneComparison(date, listed, (), search=LISTED))
@@ -329,7 +329,7 @@ def is_listable(node: exp.Expr) -> bool:
 
 
 def stay_apart(left: exp.Expr, right: exp.Expr) -> bool:
-    """Whether two functions of the clock compare the same way at all times: `mz_now() + interval 1 day > mz_now()`."""
+    """Whether two functions of the clock are known to always compare alike: `mz_now() + interval 1 day > mz_now()`."""
     spans = []
     for one in (left, right):
         base, by = (one, (0, 0)) if is_mz_now(one) else moved(one) or (one, (0, 0))

@@ -176,7 +176,7 @@ def _of_numbers(node: exp.Expr, left: str, right: str) -> str | None:
 
 
 def _digits_of(kind: str, operand: exp.Expr | None) -> tuple[int, int] | None:
-    """The digits of an operand: a whole literal beside a DECIMAL has the digits that it shows."""
+    """An operand's (precision, scale). A whole literal beside a DECIMAL has the digits it shows."""
     operand = None if operand is None else operand.unnest()
     if isinstance(operand, exp.Literal) and not operand.is_string and operand.name.isdigit():
         return len(operand.name.lstrip("0")) or 1, 0

@@ -35,7 +35,7 @@ _FICKLE_CLASSES = (
 
 @dataclass(frozen=True)
 class Routine:
-    """A user-defined function."""
+    """A user-defined function, or an unknown one of Spark's that reads a clock or the like."""
 
     #: Spark's name, with catalog and schema unless the function is temporary
     name: str
@@ -60,7 +60,7 @@ class Routine:
 
     @property
     def reads_tables(self) -> bool:
-        """Whether the body itself reads a table; True for a body that cannot be parsed."""
+        """Whether the body itself reads a table. In a body that cannot be parsed, a FROM counts."""
         try:
             return any(_is_table(table) for table in parse(self.body or "").find_all(exp.Table))
         except Refusal:
@@ -248,7 +248,7 @@ _SPECIAL = re.compile(
 
 
 def fickle(sql: str) -> str:
-    """The first thing in a text, besides rows and arguments, that decides values (`a clock`, `chance`); "" for none.
+    """What besides rows, arguments and the session decides values in a text (`a clock`, `chance`); "" for nothing.
 
     >>> fickle("select x + 1"), fickle("select current_date"), fickle("select rand()"), fickle("select date'today'")
     ('', 'a clock', 'chance', 'a clock')

@@ -46,9 +46,9 @@ def is_inside(of_view: str, of_text: str) -> bool:
 
 
 def _operators(lines: Sequence[str]) -> list[str]:
-    """The operators of a plan that change rows or columns, without the tree, ids numbered in order of appearance.
+    """A plan's operators that change rows or columns, without tree marks (`+-`), ids numbered in order of appearance.
 
-    An alias of a query, the mark of a pipe, and a `SELECT *` over columns in their order change none.
+    `SubqueryAlias`, `PipeOperator`, and a `Project` of all columns in their order change none.
     """
     depths = [len(line) - len(line.lstrip(TREE)) for line in lines]
     bare = [line[depth:] for line, depth in zip(lines, depths)]
@@ -85,7 +85,7 @@ _KEEP_COLUMNS = (*_NAMES, "Filter ", "Sort ", "GlobalLimit ", "LocalLimit ", "Of
 
 
 def _child(depths: Sequence[int], at: int) -> int | None:
-    """The first child of an operator. Plans of subqueries stand between both, one step deeper than a child."""
+    """The index of an operator's first child. Subquery plans, one step deeper, may come before the child."""
     for below in range(at + 1, len(depths)):
         if depths[below] <= depths[at]:
             return None
@@ -125,7 +125,7 @@ _LEAF = re.compile(r"(?:Relation|RelationV2|LocalRelation) ?[\w.`]*\[(\w+#\d+L?(
 
 
 def _items(text: str) -> list[str]:
-    """A list apart at the commas that stand in no parenthesis."""
+    """The items of a text, split at each `, ` outside of brackets."""
     items, depth = [""], 0
     for part in re.split(r"(, |[(\[{]|[)\]}])", text):
         depth += (part in {*"([{"}) - (part in {*")]}"})

@@ -1,8 +1,8 @@
-"""The settings of a Spark session that can decide the rows of a query, in one list.
+"""The settings of a Spark session that can decide the rows of a query.
 
-A state remembers these settings, and a change rebuilds the model. A view is expanded only under equal settings; the
-same holds for a read at an instant. An unknown setting counts as deciding: the list names the settings that are known
-to decide nothing.
+A state remembers these settings, and a change rebuilds the model. A view is expanded, and an instant is read, only
+under equal settings. An unknown setting of `spark.sql` counts as deciding: `_NO_MATTER` lists the settings that decide
+nothing, except `_MATTER`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def decides(key: str) -> bool:
 
     >>> [decides(f"spark.sql.{key}") for key in ("legacy.sizeOfNull", "shuffle.partitions", "files.ignoreMissingFiles")]
     [True, False, True]
-    >>> decides("spark.sql.binaryOutputStyle")  # of what is shown; a Thrift server sets it within a session
+    >>> decides("spark.sql.binaryOutputStyle")  # changes the display only; a Thrift server sets it
     False
     """
     if key.startswith(_MATTER) or key in _OTHERS:

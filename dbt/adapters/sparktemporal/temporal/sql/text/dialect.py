@@ -131,7 +131,7 @@ class VerbatimSpark(Spark):
         SUPPORTS_TABLE_QUERY = True
 
         def _is_table_query(self) -> bool:
-            """Whether `TABLE` has a name after it (`SELECT * FROM s.t`); before any other word it is a name itself."""
+            """Whether `TABLE` begins the query `TABLE s.t`. Before any word but a name, `TABLE` is a name itself."""
             return bool(super()._is_table_query()) and self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
         # a comma between tables stays a comma, and a join without a condition has none: Spark's plans are others

@@ -6,7 +6,7 @@ r"""Literals, as Spark's releases and settings read them.
 | `'it' 's'` | one text, in every release |
 | `r'\d'` | a text whose backslash escapes nothing |
 | `X '1F'`, `x"1F"` | bytes |
-| `interval 1 day -2 hours` | one interval: a sum of two is another value after a minus |
+| `x - interval 1 day -2 hours` | one interval, subtracted as a whole |
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _spanning(kind: TokenType, text: str, first: Token, last: Token) -> Token:
 
 
 def _is_doubled(first: Token, second: Token, sql: str) -> bool:
-    """Whether the same quote stands twice where two texts meet. A raw text ends at the first of the two."""
+    """Whether two tokens are halves of a text with a doubled quote (`'it''s'`). Raw texts have none."""
     plain = first.token_type == second.token_type == TokenType.STRING
     return plain and first.end + 1 == second.start and sql[first.end] == sql[second.start]
 
