@@ -119,6 +119,24 @@ def test_division_by_zero() -> None:
                 assert connection.sql(sql).fetchall() == [(None, None)]
 
 
+@pytest.mark.parametrize(
+    ("length", "utc", "elsewhere"),
+    [
+        ("23 hours", True, True), ("-90 seconds", True, True), ("'1 02:00' day to minute", True, False),
+        ("25 hours", True, False), ("1 week", True, False), ("1 month", False, False), ("id days", False, False),
+    ],
+)  # fmt: skip
+def test_intervals_of_one_length(length: str, utc: bool, elsewhere: bool) -> None:
+    """Spark adds whole days by the calendar: 25 hours are a day and an hour."""
+    for zone, is_translated in (("UTC", utc), ("Europe/Berlin", elsewhere)):
+        sql, session = f"select ts - interval {length} as t from mz_core_c0", Session(str(T0), True, zone)
+        if is_translated:
+            assert "epoch_us" in translated(sql, CORE, session)[0]
+        else:
+            with pytest.raises(Refusal, match="no translation"):
+                translated(sql, CORE, session)
+
+
 def test_names_that_differ_in_case_alone() -> None:
     with pytest.raises(Refusal, match="two columns id in m"):
         read.read(a_state(columns=(("id", "int"), ("ID", "int"))), {"m__diffs_1": "t"}, T0, True, "UTC")

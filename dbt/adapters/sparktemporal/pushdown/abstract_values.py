@@ -48,6 +48,26 @@ class ValueRange:
             return NO
         return either(negated(self.some), f"(({self.least}) IS NOT NULL AND ({self.most}) IS NOT NULL)")
 
+    def where(self, condition: str) -> ValueRange:
+        """The range, which counts only where a condition may hold."""
+        some, null, fails = (both(condition, part) for part in (self.some, self.null, self.fails))
+        return replace(self, some=some, null=null, fails=fails)
+
+    def union(self, other: ValueRange) -> ValueRange:
+        """The hull of two ranges, for a value that is in one of them.
+
+        A range that never counts adds no ends. Its type still matters: Spark compares a DATE beside a TIMESTAMP with a
+        text in another way than a DATE alone.
+        """
+        one_type = self.type == other.type != "" or NULL in (self.kind, other.kind)
+        some, null = either(self.some, other.some), either(self.null, other.null)
+        if not alike(self, other) or NO in (self.some, other.some) and not one_type:
+            return ValueRange(None, None, some, null, YES)
+        least = _hull("least", self, other, self.least, other.least)
+        most = _hull("greatest", self, other, self.most, other.most)
+        kind, named = _kind_of_both(self, other), _type_of_both(self, other) or ""
+        return ValueRange(least, most, some, null, either(self.fails, other.fails), kind, named)
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -57,6 +77,15 @@ class Truth:
     false: str = YES
     null: str = YES
     fails: str = YES
+
+    def where(self, condition: str) -> Truth:
+        """The truth value, which counts only where a condition may hold."""
+        return Truth(*(both(condition, part) for part in (self.true, self.false, self.null, self.fails)))
+
+    def union(self, other: Truth) -> Truth:
+        """A truth value that is one of the two."""
+        one, two = ((of.true, of.false, of.null, of.fails) for of in (self, other))
+        return Truth(*map(either, one, two))
 
 
 #: any value, or an error
@@ -121,16 +150,6 @@ def not_(a: Truth) -> Truth:
 
 def or_(a: Truth, b: Truth) -> Truth:
     return not_(and_(not_(a), not_(b)))
-
-
-def either_truth(a: Truth, b: Truth) -> Truth:
-    """A truth value that is one of the two."""
-    return Truth(either(a.true, b.true), either(a.false, b.false), either(a.null, b.null), either(a.fails, b.fails))
-
-
-def when(condition: str, a: Truth) -> Truth:
-    """A truth value that counts only where a condition may hold."""
-    return Truth(both(condition, a.true), both(condition, a.false), both(condition, a.null), both(condition, a.fails))
 
 
 #: kinds that Spark compares with each other, in the order of each
@@ -200,26 +219,6 @@ def _digits(value: ValueRange) -> tuple[int, int] | None:
     return (_WHOLE_DIGITS.get(value.type, 20), 0) if value.kind == INTEGER else decimals.digits(value.type)
 
 
-def union(a: ValueRange, b: ValueRange) -> ValueRange:
-    """The hull of two ranges, for a value that is in one of them.
-
-    A range that never counts adds no ends. Its type still matters: Spark compares a DATE beside a TIMESTAMP with a text
-    in another way than a DATE alone.
-    """
-    one_type = a.type == b.type != "" or NULL in (a.kind, b.kind)
-    if not alike(a, b) or NO in (a.some, b.some) and not one_type:
-        return ValueRange(None, None, either(a.some, b.some), either(a.null, b.null), YES)
-    return ValueRange(
-        _hull("least", a, b, a.least, b.least),
-        _hull("greatest", a, b, a.most, b.most),
-        either(a.some, b.some),
-        either(a.null, b.null),
-        either(a.fails, b.fails),
-        _kind_of_both(a, b),
-        _type_of_both(a, b) or "",
-    )
-
-
 def _kind_of_both(a: ValueRange, b: ValueRange) -> str:
     if NULL in (a.kind, b.kind):
         return b.kind if a.kind == NULL else a.kind
@@ -242,8 +241,3 @@ def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | N
     if a.some == YES and b.some == YES:
         return joined
     return f"CASE WHEN NOT ({b.some}) THEN {x} WHEN NOT ({a.some}) THEN {y} ELSE {joined} END"
-
-
-def where(condition: str, a: ValueRange) -> ValueRange:
-    """A range that counts only where a condition may hold."""
-    return replace(a, some=both(condition, a.some), null=both(condition, a.null), fails=both(condition, a.fails))

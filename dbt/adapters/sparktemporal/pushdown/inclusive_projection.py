@@ -131,10 +131,8 @@ class _OfCondition(PredicateVisitor["str | None"]):
         if not has_clock(node):
             return self._of_columns(node, inverted)
         found = comparison(node, inverted)
-        for one in () if found is None else found.both_ways:
-            if has_clock(one.left) and not has_clock(one.right):
-                return self._comparison(one.left.unnest(), one.operator, one.right.unnest())
-        return None
+        one = None if found is None else found.by_clock
+        return None if one is None else self._comparison(one.left.unnest(), one.operator, one.right.unnest())
 
     def _comparison(self, left: exp.Expr, operator: str, right: exp.Expr) -> str | None:
         other = self.written(right)
@@ -213,13 +211,7 @@ class _OfCondition(PredicateVisitor["str | None"]):
         return render(node) if has_order and all(map(is_constant, constants)) else None
 
     def written(self, node: exp.Expr) -> exp.Expr:
-        """A copy with the row expressions in place of the columns mz_s<i>."""
-
-        def put(part: exp.Expr) -> exp.Expr:
-            index = _static(part)
-            return exp.paren(self.condition.row_expressions[index].copy()) if index is not None else part
-
-        return node.copy().transform(put).unnest()
+        return self.condition.written(node).unnest()
 
 
 #: types that files keep in another order than Spark compares them
@@ -227,8 +219,9 @@ _OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
 
 
 def _static(node: exp.Expr) -> int | None:
-    name = node.name if isinstance(node, exp.Column) and not node.table else ""
-    return int(name[len("mz_s") :]) if name.startswith("mz_s") and name[len("mz_s") :].isdigit() else None
+    """The index of the row expression that a column stands for; None for any other node."""
+    found = re.fullmatch(r"mz_s(\d+)", node.name) if isinstance(node, exp.Column) and not node.table else None
+    return None if found is None else int(found[1])
 
 
 def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:

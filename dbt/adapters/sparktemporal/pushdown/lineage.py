@@ -62,13 +62,7 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
         found.append(exp.paren(compared))
     condition = typed.core.condition
     if condition is not None:
-        row_expressions = {f"mz_s{i}": static for i, static in enumerate(condition.row_expressions)}
-
-        def put(node: exp.Expr) -> exp.Expr:
-            found = row_expressions.get(node.name) if isinstance(node, exp.Column) and not node.table else None
-            return node if found is None else exp.paren(found.copy())
-
-        found.append(exp.paren(condition.predicate.copy().transform(put)))
+        found.append(exp.paren(condition.written(condition.predicate)))
     return found, calls
 
 

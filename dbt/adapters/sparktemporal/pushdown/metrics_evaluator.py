@@ -8,9 +8,9 @@ own, or it can have any value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import TypeVar
 
 from sqlglot import exp
@@ -92,22 +92,10 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         return self.leaf(node, False)  # FALSE where the predicate is NULL
 
     def branches(self, node: exp.If | exp.Case, inverted: bool) -> Truth:
-        return self._branches(
-            node,
-            partial(self.visit, inverted=inverted),
-            abstract_values.when,
-            abstract_values.either_truth,
-            Truth(NO, NO, YES, NO),
-            Truth(NO, NO, NO, NO),
-        )
+        return self._branches(node, partial(self.visit, inverted=inverted), Truth(NO, NO, YES, NO))
 
     def first(self, node: exp.Expr, inverted: bool) -> Truth:
-        found = self.visit(node.expressions[0], inverted)
-        for item in node.expressions[1:]:
-            found = abstract_values.either_truth(
-                replace(found, null=NO), abstract_values.when(found.null, self.visit(item, inverted))
-            )
-        return found
+        return _first([self.visit(item, inverted) for item in node.expressions])
 
     def leaf(self, node: exp.Expr, inverted: bool) -> Truth:
         found = self._truth(node)
@@ -264,14 +252,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         if isinstance(node, exp.Case) and node.args.get("this") is not None:
             return None
         if isinstance(node, (exp.Case, exp.If)):
-            return self._branches(
-                node,
-                self.values,
-                abstract_values.where,
-                abstract_values.union,
-                ValueRange(None, None, NO, YES, NO, abstract_values.NULL),
-                ValueRange(None, None, NO, NO, NO, abstract_values.NULL),
-            )
+            return self._branches(node, self.values, ValueRange(None, None, NO, YES, NO, abstract_values.NULL))
         return self._call(node) if isinstance(node, exp.Anonymous) else None
 
     def _added(self, node: exp.Add | exp.Sub) -> ValueRange | None:
@@ -285,12 +266,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
     def _call(self, node: exp.Anonymous) -> ValueRange | None:
         given, called = node.expressions, known(node.name, len(node.expressions))
         if called.picks is Picks.FIRST:
-            found = self.values(given[0])
-            for item in given[1:]:
-                found = abstract_values.union(
-                    replace(found, null=NO), abstract_values.where(found.null, self.values(item))
-                )
-            return found
+            return _first([self.values(item) for item in given])
         if called.picks is Picks.FIRST_UNLESS:
             value, other = self.values(given[0]), self.values(given[1])
             return replace(value, null=YES, fails=self._compared("=", value, other).fails)
@@ -300,25 +276,22 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
             return None
         return monotone.of_call(called, given, self.values(given[called.moved]), self.fixed_zone)
 
-    def _branches(
-        self,
-        node: exp.Case | exp.If,
-        of: Callable[[exp.Expr], T],
-        when: Callable[[str, T], T],
-        union: Callable[[T, T], T],
-        empty: T,
-        nothing: T,
-    ) -> T:
-        """CASE and IF: the union of the branches that can be reached."""
+    def _branches(self, node: exp.Case | exp.If, of: Callable[[exp.Expr], T], empty: T) -> T:
+        """CASE and IF: the union of the branches that can be reached. empty: a bare NULL, for a missing ELSE."""
         branches, default = branches_of(node)
-        reached, found, fails = YES, nothing, NO
+        reached, found, fails = YES, replace(empty, null=NO), NO
         for branch in branches:
             condition = self.visit(branch.this)
             fails = either(fails, both(reached, condition.fails))
-            found = union(found, when(both(reached, condition.true), of(branch.args["true"])))
+            found = found.union(of(branch.args["true"]).where(both(reached, condition.true)))
             reached = both(reached, either(condition.false, condition.null))
-        found = union(found, when(reached, of(default) if default is not None else empty))
+        found = found.union((empty if default is None else of(default)).where(reached))
         return replace(found, fails=either(found.fails, fails))
+
+
+def _first(found: Sequence[T]) -> T:
+    """The first of several that is not NULL, as `coalesce` gives it."""
+    return reduce(lambda one, other: replace(one, null=NO).union(other.where(one.null)), found)
 
 
 #: expressions of several rows

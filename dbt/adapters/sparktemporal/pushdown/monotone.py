@@ -17,13 +17,13 @@ from sqlglot import exp
 
 from ..temporal.predicates.lengths import constant, interval, is_below_a_day
 from ..temporal.sql.functions.row import Function, Local, Picks, Takes
+from ..temporal.sql.spark.combined_types import WHOLE
 from ..temporal.sql.spark.timestamps import sql_type
 from ..temporal.sql.spark.type_rules import of_literal
 from ..temporal.sql.text.dialect import render
 from . import abstract_values
 from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, ValueRange, both, either
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
 #: the years that Spark documents
 _YEARS = "BETWEEN TIMESTAMP_LTZ '0001-01-02 00:00:00Z' AND TIMESTAMP_LTZ '9999-12-30 00:00:00Z'"
 #: days that may be added to a date: far more days wrap around without an error
@@ -31,7 +31,7 @@ _MOST_DAYS = 3_000_000
 
 
 def kind_of(spark_type: str) -> str:
-    if spark_type in _WHOLE:
+    if spark_type in WHOLE:
         return INTEGER
     if spark_type.startswith("decimal"):
         return DECIMAL
@@ -152,7 +152,7 @@ def divided(a: ValueRange, by: exp.Expr) -> ValueRange | None:
 
 def cast(a: ValueRange, to: str, fixed_zone: bool) -> ValueRange | None:
     to = to.replace("_ltz", "")
-    of_number = a.kind in (INTEGER, DECIMAL) and (to in _WHOLE or to.startswith("decimal"))
+    of_number = a.kind in (INTEGER, DECIMAL) and (to in WHOLE or to.startswith("decimal"))
     of_instant = a.kind == INSTANT and (to in ("timestamp", "bigint") or to == "date" and fixed_zone)
     of_date = a.kind == DATE and to in ("date", "timestamp")
     if not (of_number or of_instant or of_date):
@@ -202,7 +202,7 @@ def extreme(picked: Picks, values: Sequence[ValueRange]) -> ValueRange:
     for other in values[1:]:
         if not abstract_values.alike(found, other):
             return ANYTHING
-        one = abstract_values.union(abstract_values.where(other.null, found), abstract_values.where(found.null, other))
+        one = found.where(other.null).union(other.where(found.null))
         # where both are values: greatest([a, b], [c, d]) = [greatest(a, c), greatest(b, d)]
         ends = [
             None if x is None or y is None else f"IF({x} IS NULL OR {y} IS NULL, NULL, {name}({x}, {y}))"
@@ -210,5 +210,5 @@ def extreme(picked: Picks, values: Sequence[ValueRange]) -> ValueRange:
         ]
         fails = either(found.fails, other.fails)
         together = ValueRange(ends[0], ends[1], both(found.some, other.some), NO, fails, one.kind, one.type)
-        found = replace(abstract_values.union(together, one), null=both(found.null, other.null))
+        found = replace(together.union(one), null=both(found.null, other.null))
     return found

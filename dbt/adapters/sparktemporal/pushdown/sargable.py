@@ -83,9 +83,8 @@ class Sargable:
         leaf = self._leaf_instant(node, bound)
         if leaf is not None:
             return leaf
-        several = self._several(node, lambda part: self.instant(part, bound), side)
-        if several is not None:
-            return several.found
+        if values := values_of(node):
+            return self._several(node, values, lambda part: self.instant(part, bound), side)
         scale = self._made_of_number(node)
         if scale is not None:
             return self.number(node.expressions[0], (side, at / scale))
@@ -134,9 +133,8 @@ class Sargable:
             return self._leaf_number(text, bound)
         if constant(node) is not None:
             return f"{text} {side} {_literal(floor(at) if side == LEAST else ceil(at))}"
-        several = self._several(node, lambda part: self.number(part, bound), side)
-        if several is not None:
-            return several.found
+        if values := values_of(node):
+            return self._several(node, values, lambda part: self.number(part, bound), side)
         counts = _counts(node)
         if counts is not None:
             return self._counted(node.expressions[0], bound, counts.step or 1, counts.towards_zero)
@@ -245,20 +243,19 @@ class Sargable:
 
     # -- either --
 
-    def _several(self, node: exp.Expr, solve: Callable[[exp.Expr], str | None], side: str) -> _Found | None:
-        """A `_Found` with the SQL for a node that gives one of several values, as CASE does; None for any other."""
-        values = values_of(node)
-        if not values:
-            return None
+    def _several(
+        self, node: exp.Expr, values: Sequence[exp.Expr], solve: Callable[[exp.Expr], str | None], side: str
+    ) -> str | None:
+        """SQL for a node that gives one of several values, as CASE does. solve: gives the SQL for a value."""
         picked = picks(node)
         if picked is Picks.FIRST:
-            return _Found(self._first(values, solve))
+            return self._first(values, solve)
         if picked is (Picks.LEAST if side == LEAST else Picks.GREATEST):
             # each column is bounded, where it is not NULL
             columns = [a for a in values if render(a.unnest()) in self.types]
             each = ((render(a.unnest()), solve(a)) for a in columns)
-            return _Found(all_of(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
-        return _Found(any_of(solve(value) for value in values if not is_null(value)))
+            return all_of(f"({one} OR {text} IS NULL)" for text, one in each if one is not None)
+        return any_of(solve(value) for value in values if not is_null(value))
 
     def _first(self, values: Sequence[exp.Expr], solve: Callable[[exp.Expr], str | None]) -> str | None:
         """SQL for coalesce() and its like: a value is in the bound, and the columns before this value are NULL."""
@@ -297,11 +294,6 @@ class Sargable:
         if inner not in (INSTANT, DATE):
             return None
         return DATE if gives_date(node) or inner == DATE and days is not None else INSTANT
-
-
-@dataclass(frozen=True)
-class _Found:
-    found: str | None
 
 
 _OTHER = {LEAST: MOST, MOST: LEAST}

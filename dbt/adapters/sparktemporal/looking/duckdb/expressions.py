@@ -6,14 +6,15 @@ type, precision or rounding in DuckDB is cast to Spark's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ...errors import Refusal
+from ...temporal.predicates.lengths import interval, is_below_a_day
 from ...temporal.predicates.logic import PredicateVisitor, comparison, is_null
+from ...temporal.sql.functions.row import DAY
 from . import conversions, kinds, types
 from .kinds import (
     BIGINT,
@@ -39,8 +40,8 @@ _PARTS: dict[type[exp.Expr], str] = {
     exp.Quarter: "quarter", exp.Day: "day", exp.DayOfMonth: "day",
 }  # fmt: skip
 _OF_A_TIME = (exp.Hour, exp.Minute, exp.Second)
-#: units of an interval that has one length (µs)
-_UNITS = {"MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3_600 * 10**6, "DAY": 86_400 * 10**6}
+#: the longest interval (µs) that is translated
+_FARTHEST = 10**6 * DAY
 _UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
 
 
@@ -176,7 +177,7 @@ class Expressions(PredicateVisitor[str]):
         (one, a), (other, b) = self.of(node.left), self.of(node.right)
         if DECIMAL in (a.name, b.name):  # beside a decimal a whole number has the digits that are written
             a, b = conversions.beside_decimal(node.left, a), conversions.beside_decimal(node.right, b)
-        result = kinds.arithmetic(operator, a, b)
+        result = kinds.arithmetic(type(node).__name__, a, b)
         return None if result is None else self._computed(operator, (one, a), (other, b), result)
 
     def _computed(self, operator: str, one: Typed, other: Typed, kind: Kind) -> Typed | None:
@@ -271,19 +272,13 @@ class Expressions(PredicateVisitor[str]):
     def _moved(self, node: exp.Add | exp.Sub) -> Typed | None:
         """An instant plus or minus an interval of fixed length; None for anything else."""
         by = node.right
-        if not isinstance(by, exp.Interval) or not isinstance(by.this, exp.Literal) or by.args.get("unit") is None:
+        length = interval(by) if isinstance(by, exp.Interval) else None
+        if length is None or length[0] != length[1] or abs(length[0]) > _FARTHEST:
             return None
         value, kind = self.of(node.left)
-        unit = by.args["unit"].name.upper().removesuffix("S")
-        days_are_fixed = unit != "DAY" or self.session.zone.lower() in _UTC
-        if (
-            kind.name != INSTANT
-            or unit not in _UNITS
-            or not re.fullmatch(r"-?\d{1,9}", by.this.name)
-            or not days_are_fixed
-        ):
+        if kind.name != INSTANT or not (is_below_a_day(by) or self.session.zone.lower() in _UTC):
             return None
-        micros = int(by.this.name) * _UNITS[unit] * (1 if isinstance(node, exp.Add) else -1)
+        micros = length[0] if isinstance(node, exp.Add) else -length[0]
         return f"make_timestamptz(epoch_us({value}) + ({micros}))", kind
 
     def _local(self, value: str, kind: Kind) -> str | None:

@@ -59,8 +59,9 @@ class Kind:
         return {"int": "INTEGER"}.get(fits, fits.upper())
 
     @property
-    def whole(self) -> int:
-        return self.digits - self.scale
+    def decimal(self) -> tuple[int, int]:
+        """(digits, scale) of an exact number."""
+        return self.digits, self.scale
 
 
 #: SQL, and what it gives
@@ -76,8 +77,9 @@ def common(kinds: list[Kind]) -> Kind | None:
     if all(kind.name in EXACT for kind in named):
         if all(kind.name == INT for kind in named):
             return max(named, key=lambda kind: kind.digits)
-        scale, whole = max(k.scale for k in named), max(k.whole for k in named)
-        return Kind(DECIMAL, whole + scale, scale) if whole + scale <= MOST else None
+        scale = max(k.scale for k in named)
+        digits = max(k.digits - k.scale for k in named) + scale
+        return Kind(DECIMAL, digits, scale) if digits <= MOST else None
     if all(kind == named[0] for kind in named):
         return named[0]
     # doubles beside floats or whole numbers are compared as doubles by both
@@ -91,35 +93,23 @@ def _are_doubles(kinds: list[Kind]) -> bool:
 
 
 def arithmetic(operator: str, one: Kind, other: Kind) -> Kind | None:
-    """Spark's type of `one operator other`, for + - * / %; None if unknown or, except for /, of too many digits."""
+    """Spark's type of an operation; None if unknown or, except for quotients, of too many digits.
+
+    operator: Add, Sub, Mul, Div or Mod.
+    """
     if one.name not in NUMBERS or other.name not in NUMBERS:
         return None
     if FLOAT in (one.name, other.name):
-        if operator == "/":
+        if operator == "Div":
             return DOUBLE  # whatever a number is, Spark divides it as a double
         return DOUBLE if _are_doubles([one, other]) else (one if one == other else None)
     if one.name == other.name == INT:
-        if operator == "/":
+        if operator == "Div":
             return DOUBLE
         return max(one, other, key=lambda kind: kind.digits)
-    return _decimal(operator, one, other)
-
-
-def _decimal(operator: str, one: Kind, other: Kind) -> Kind | None:
-    scale = max(one.scale, other.scale)
-    if operator in "+-":
-        digits = max(one.whole, other.whole) + scale + 1
-    elif operator == "*":
-        scale = one.scale + other.scale
-        digits = one.digits + other.digits + 1
-    elif operator == "%":
-        digits = min(one.whole, other.whole) + scale
-        if max(one.whole, other.whole) + scale > MOST:  # DuckDB would take both as doubles
-            return None
-    else:
-        scale = max(6, one.scale + other.digits + 1)
-        digits = one.whole + other.scale + scale
-        if digits > MOST:  # Spark keeps the whole digits, and of the others at least six
-            scale = max(MOST - (digits - scale), min(scale, 6))
-            return Kind(DECIMAL, MOST, scale)
-    return Kind(DECIMAL, digits, scale) if digits <= MOST else None
+    if operator == "Mod" and decimals.of_both(one.decimal, other.decimal) is None:
+        return None  # DuckDB would take both as doubles
+    digits = decimals.exact(operator, one.decimal, other.decimal)
+    if operator == "Div":
+        return Kind(DECIMAL, *decimals.fitting(*digits))
+    return Kind(DECIMAL, *digits) if digits[0] <= MOST else None

@@ -77,14 +77,7 @@ def at_instant(residual: exp.Expr, instant: str) -> exp.Expr:
 
 def with_clock(residual: exp.Expr, clock: Callable[[str], exp.Expr]) -> exp.Expr:
     """A marked residual with an expression in the place of each mark. clock: gives the expression of a kind."""
-    kinds = {mark: kind for kind, mark in _AT_READ.items()}
-
-    def replaced(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Anonymous) and node.name.lower() in kinds:
-            return clock(kinds[node.name.lower()])
-        return node
-
-    return residual.transform(replaced)
+    return residual.transform(lambda node: node if (kind := clock_mark(node)) is None else clock(kind))
 
 
 def reads_clock(residual: exp.Expr) -> bool:

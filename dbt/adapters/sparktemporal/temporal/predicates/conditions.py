@@ -89,6 +89,16 @@ class Condition:
     edges: tuple[Edge, ...]
     steps: tuple[MonotoneComparison, ...]
 
+    def written(self, node: exp.Expr) -> exp.Expr:
+        """A copy of a part of the predicate with the row expressions in place of their columns."""
+        columns = {static_column(i): row for i, row in enumerate(self.row_expressions)}
+
+        def put(part: exp.Expr) -> exp.Expr:
+            found = columns.get(part.name) if isinstance(part, exp.Column) and not part.table else None
+            return part if found is None else exp.paren(found.copy())
+
+        return node.copy().transform(put)
+
 
 def condition(predicate: exp.Expr) -> Condition:
     """A predicate with the clock -> its analysis. Raises Unlistable, naming the part whose changes cannot be listed."""
@@ -322,7 +332,7 @@ def _refuse_uncompared(node: exp.Expr) -> None:
 def is_listable(node: exp.Expr) -> bool:
     """Whether all changes of a predicate can be listed."""
     try:
-        _Analysis().of(node.copy())
+        _Analysis().visit(node)
     except Unlistable:
         return False
     return True

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from ..sql.functions.calls import picks
 from ..sql.functions.row import Picks
+from ..sql.text.dialect import has_clock
 
 T = TypeVar("T")
 
@@ -80,6 +81,11 @@ class Compared:
     def both_ways(self) -> tuple[Compared, Compared]:
         """The comparison as it is, and with its sides exchanged."""
         return self, Compared(self.right, mirrored(self.operator), self.left, self.null_safe)
+
+    @property
+    def by_clock(self) -> Compared | None:
+        """The comparison with the clock on the left; None unless one side has the clock and the other one has not."""
+        return next((one for one in self.both_ways if has_clock(one.left) and not has_clock(one.right)), None)
 
     def node(self) -> exp.Expr:
         """The comparison as a new tree. Both operands are copied: a node of a tree has one parent."""

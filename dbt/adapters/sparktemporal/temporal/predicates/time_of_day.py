@@ -142,7 +142,7 @@ def _without_days(node: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
 
 def _argument(node: exp.Expr) -> exp.Expr:
     called = cast("Function", function(node))
-    return arguments(node)[called.increasing or 0].unnest()
+    return arguments(node)[called.moved].unnest()
 
 
 def _unit_cut_to(node: exp.Expr) -> str | None:

@@ -5,11 +5,11 @@ A month alone comes again each year. Beside its year it comes once: the two are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ..sql.text.dialect import has_clock, is_mz_now
+from ..sql.text.dialect import is_mz_now
 from .logic import comparison
 from .monotonicity import is_side
 from .ordered import ordered
@@ -54,7 +54,8 @@ def _sequences(parts: Sequence[exp.Expr]) -> list[list[int]]:
         whole = _longest([first], [i for i in equal if i not in alone], pairs)
         found += [whole] if len(whole) > 1 else []
         for last in (i for i in pairs if i not in alone and i not in equal):
-            places = next((p for p in _shorter(whole) if _is_one([*p, last], pairs)), None)
+            shorter = (whole[:end] for end in range(len(whole), 0, -1))
+            places = next((p for p in shorter if _is_one([*p, last], pairs)), None)
             found += [] if places is None else [[*places, last]]
             found += [whole] if places is not None and len(whole) > 1 else []
     return found
@@ -67,10 +68,6 @@ def _longest(places: list[int], more: list[int], pairs: dict[int, tuple[exp.Expr
     return places
 
 
-def _shorter(places: list[int]) -> Iterator[list[int]]:
-    yield from (places[:end] for end in range(len(places), 0, -1))
-
-
 def _is_one(places: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> bool:
     return ordered(exp.Tuple(expressions=[pairs[i][0].copy() for i in places])) is not None
 
@@ -78,7 +75,5 @@ def _is_one(places: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> b
 def _pair(part: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
     """(the function of the clock, the other side) of a comparison; None for the bare clock and for other parts."""
     found = comparison(part.unnest())
-    if found is None or found.operator == "<>" or has_clock(found.left) == has_clock(found.right):
-        return None
-    clock, other = (found.left, found.right) if has_clock(found.left) else (found.right, found.left)
-    return None if is_mz_now(clock.unnest()) else (clock, other)
+    one = None if found is None or found.operator == "<>" else found.by_clock
+    return None if one is None or is_mz_now(one.left.unnest()) else (one.left, one.right)

@@ -46,7 +46,7 @@ def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
         found.read.append(conjunct.copy())
         found.reasons.append(f"{brief(why.found)}: {why.why}")
         weaker = _Weaker(moves).visit(conjunct)
-        if weaker is not None and _is_exact(weaker, moves):
+        if weaker is not None and _why_not(weaker, moves) is None:
             found.stored.extend(part for part in conjuncts(weaker) if not is_boolean(part, True))
     return found
 
@@ -77,10 +77,6 @@ def _refuse_text(predicate: exp.Expr) -> None:
                     refuse_words(other, fragment(node))
 
 
-def _is_exact(node: exp.Expr, moves: Moves) -> bool:
-    return _why_not(node, moves) is None
-
-
 @dataclass(frozen=True)
 class _Weaker(PredicateVisitor["exp.Expr | None"]):
     """Weakens a predicate: the result is TRUE wherever the predicate is TRUE; None where only TRUE itself would do."""
@@ -89,7 +85,7 @@ class _Weaker(PredicateVisitor["exp.Expr | None"]):
 
     def visit(self, node: exp.Expr, inverted: bool = False) -> exp.Expr | None:
         written = not_(node) if inverted else node.unnest().copy()
-        return written if _is_exact(written, self.moves) else super().visit(node, inverted)
+        return written if _why_not(written, self.moves) is None else super().visit(node, inverted)
 
     def leaf(self, node: exp.Expr, inverted: bool) -> exp.Expr | None:
         return None
@@ -118,7 +114,7 @@ class _Weaker(PredicateVisitor["exp.Expr | None"]):
             return exp.false() if default is None else self.visit(default, inverted)
         first = branches[0]
         value, rest = self.visit(first.args["true"], inverted), self._taken(branches[1:], default, inverted)
-        if not _is_exact(first.this, self.moves):
+        if _why_not(first.this, self.moves) is not None:
             return self.or_(value, rest)
         if value is None and rest is None:
             return None

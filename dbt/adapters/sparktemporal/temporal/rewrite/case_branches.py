@@ -61,9 +61,8 @@ def branches(node: exp.Expr, holds: tuple[exp.Expr, ...] = ()) -> list[Branch]:
 def _not_true(condition: exp.Expr) -> exp.Expr:
     """A condition that is TRUE where another one is FALSE or NULL; of a plain comparison a window that may be open."""
     found = comparison(condition.unnest(), inverted=True)
-    if found is not None and found.operator not in ("=", "<>"):
-        for one in found.both_ways:
-            if is_mz_now(one.left) and not has_clock(one.right):
-                is_open = exp.Is(this=exp.paren(one.right.copy()), expression=exp.null())
-                return exp.Or(this=is_open, expression=found.node())
+    one = None if found is None or found.operator in ("=", "<>") else found.by_clock
+    if found is not None and one is not None and is_mz_now(one.left):
+        is_open = exp.Is(this=exp.paren(one.right.copy()), expression=exp.null())
+        return exp.Or(this=is_open, expression=found.node())
     return exp.Not(this=exp.Is(this=exp.paren(condition.copy()), expression=exp.true()))

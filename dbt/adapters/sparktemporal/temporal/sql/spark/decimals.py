@@ -46,19 +46,24 @@ def combined(operator: str, one: tuple[int, int], other: tuple[int, int]) -> str
     >>> combined("Mul", (10, 2), (1, 0)), combined("Div", (10, 2), (10, 0)), combined("Mul", (38, 10), (38, 10))
     ('decimal(12,2)', 'decimal(21,13)', 'decimal(38,6)')
     """
+    return "decimal({},{})".format(*fitting(*exact(operator, one, other)))
+
+
+def exact(operator: str, one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """As `combined`, but (p, s) with room for all digits, however many they are; of a quotient for some."""
     (p, s), (q, t) = one, other
     if operator == "Mul":
-        return _fitting(p + q + 1, s + t)
+        return p + q + 1, s + t
     if operator == "Div":
         scale = max(6, s + q + 1)
-        return _fitting(p - s + t + scale, scale)
+        return p - s + t + scale, scale
     if operator == "Mod":
-        return _fitting(min(p - s, q - t) + max(s, t), max(s, t))
-    return _fitting(max(p - s, q - t) + max(s, t) + 1, max(s, t))
+        return min(p - s, q - t) + max(s, t), max(s, t)
+    return max(p - s, q - t) + max(s, t) + 1, max(s, t)
 
 
-def _fitting(precision: int, scale: int) -> str:
-    """A DECIMAL of at most 38 digits: digits behind the point give way to digits before the point, down to six."""
-    if precision > MOST:
-        precision, scale = MOST, max(MOST - (precision - scale), min(scale, 6))
-    return f"decimal({precision},{scale})"
+def fitting(precision: int, scale: int) -> tuple[int, int]:
+    """At most 38 digits: digits behind the point give way to digits before the point, down to six."""
+    if precision <= MOST:
+        return precision, scale
+    return MOST, max(MOST - (precision - scale), min(scale, 6))
