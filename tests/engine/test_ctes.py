@@ -79,7 +79,7 @@ MODELS = {
         "select card, count_if(v > 1L) as many, sum(10L div nullif(v, 0)) as part, sum(+v) as plus, "
         "count(nullif(trim(k), '')) as named, max(10L div nullif(v, 0)) as most "
         "from {t} where mz_now() >= ts group by card",
-        ["groups with the values of max(10L DIV nullif(v, 0)) are kept"],
+        ["groups with the values of max(10L div nullif(v, 0)) are kept"],
     ),
 }
 

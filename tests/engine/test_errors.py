@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "text_number": ("select id from {e} where mz_now() >= '1709294400000'", ("the number without quotes",)),
     "qualify": (
         "select id from {e} where mz_now() < ts qualify rank() over (order by ts) = 1",
-        ("QUALIFY rank() OVER (ORDER BY ts) = 1", "Spark has no QUALIFY", "rank() OVER (ORDER BY ts) AS rank_1 FROM"),
+        ("QUALIFY rank() over (order by ts) = 1", "Spark has no QUALIFY", "rank() OVER (ORDER BY ts) AS rank_1 FROM"),
     ),
     "substituted": (
         "select id, '${{mz.quote}}' as said from {e} where mz_now() < ts",
@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("count_if(mz_now() < ts) AS a_name",),
     ),
     "nothing_read": ("select 1 as id where mz_now() < timestamp '2030-01-01'", ("reads nothing",)),
-    "sample": ("select id from {e} tablesample (10 percent) where mz_now() < ts", ("TABLESAMPLE",)),
+    "sample": ("select id from {e} tablesample (10 percent) where mz_now() < ts", ("tablesample",)),
     "our_name": ("select id, mz_diff from {e} where mz_now() < ts", ("column mz_diff", "another alias")),
     "our_name_too": ("select id as MZ_UNTIL from {e} where mz_now() < ts", ("column MZ_UNTIL",)),
     "twice": ("select id, id from {e} where mz_now() < ts", ("column id twice",)),
@@ -334,11 +334,11 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
 @pytest.mark.parametrize(
     ("zone", "where", "words"),
     [
-        ("America/St_Johns", "mz_now() - interval 1 day <= ts", "found: mz_now() - INTERVAL '1' DAY\n"),
+        ("America/St_Johns", "mz_now() - interval 1 day <= ts", "found: mz_now() - interval 1 day\n"),
         ("America/St_Johns", "id = 1 or mz_now() - ts < interval 1 hour", "found: mz_now() - ts\n"),
         ("America/St_Johns", "timestampdiff(HOUR, ts, mz_now()) < 3", "timestampdiff(HOUR, ts, mz_now())"),
         ("America/St_Johns", "ts >= dateadd(DAY, -1, mz_now())", "found: dateadd(DAY, -1, mz_now())\n"),
-        ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
+        ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "found: cast(mz_now() as date)"),
     ],
 )
 @pytest.mark.landing

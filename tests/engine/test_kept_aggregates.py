@@ -141,7 +141,7 @@ STORIES = {
     # the value counts until the last row that has it leaves
     "two_rows_of_one_value": story(
         "('a', 1, 0, 5), ('a', 1, 0, 10), ('a', 2, 0, 7)", "k, count(distinct v) as n", BY_K, 5, 7, 10,
-        kept="groups with the values of count(DISTINCT v) are kept",
+        kept="groups with the values of count(distinct v) are kept",
     ),
     # a value is there once while any row has it; twice the same instant changes nothing
     "distinct_rows": story(
