@@ -140,7 +140,7 @@ def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str, first: st
     looks = 2 * [*finds, Busy()]  # the steps are taken twice
     monkeypatch.setattr(fence, "fence", lambda *given: [Statement("", "")])
     asked = {
-        "find_sources": Reading("", {}, ()),
+        "find_sources": Reading({}, ()),
         "write": [Statement("", "")],
         "tables_of": [],
     }
@@ -151,7 +151,7 @@ def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str, first: st
     monkeypatch.setattr(write_chains, "look", lambda *given: (plan, looks.pop(0), None))
     monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 5)
     monkeypatch.setattr(merging, "count_written", lambda *given: Written())
-    monkeypatch.setattr(publishing, "prepare_commit", lambda *given: (Prepared(a_state(), (), ""), None))
+    monkeypatch.setattr(publishing, "prepare_commit", lambda *given: (Prepared(a_state(), ()), None))
     monkeypatch.setattr(publishing, "publish", lambda *given: [])
     monkeypatch.setattr(publishing, "clean_up", lambda *given: [])
     texts = ViewTexts(Warehouse(lambda sql: []), TARGET, None, first)

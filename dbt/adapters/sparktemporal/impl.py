@@ -21,7 +21,6 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from .config import TemporalConfig
 from .connections import SparkTemporalConnectionManager
 from .contracts import SparkTemporalConfig, TemporalResponse
 from .engine import ownership
@@ -217,7 +216,6 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         warehouse, target = self._warehouse, self._target(relation)
         self.connections.run_is_on(True)  # until `temporal_response`, or `post_model_hook` where it fails
         with as_dbt_errors():
-            patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             definition = Definition(sql, model["config"], Docs.of(model))
             invocation = self._invocation(warehouse, as_of, full_refresh)
             neighbours = self._neighbours(relation, model, graph, existing)
@@ -225,7 +223,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             def taken(token: str) -> None:
                 self._locks.held = (target, token)
 
-            run = start(warehouse, target, definition, invocation, neighbours, patience, taken)
+            run = start(warehouse, target, definition, invocation, neighbours, taken)
             if getattr(self._locks, "held", None) is not None:
                 self._locks.run = run
             return run

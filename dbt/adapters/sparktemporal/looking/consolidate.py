@@ -6,6 +6,7 @@ No input is read. Instants before the frontier can no longer be read, except wit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..config import TemporalConfig
@@ -19,8 +20,9 @@ from ..run import at_function, fence, outside_views
 from ..run.commit import Commit
 from ..run.published_view import Docs
 from ..temporal.clock.instants import format_instant
+from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs.state import Chain, CoreState
+from ..temporal.diffs.state import CoreState, State
 from ..temporal.diffs.stores import counted, store_of
 
 #: what a consolidation tells: diffs (stored intervals), and the first instant that can be read, before and after
@@ -51,72 +53,67 @@ def consolidate(
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
     commit = Commit.of_operation(warehouse, target, state)
-    is_in_table = commit.is_in_table()
-    if not is_in_table:
+    if not commit.is_in_table():
         ownership.refuse_foreign_diffs(warehouse, target)
         for step in fence.fence(warehouse, target, displaced):
             warehouse.rows(step.sql)
     refuse_incomplete(warehouse, target.model, [(target.schema, chain) for chain in state.chains])
     past = state.frontier - (config.retain_history or 0)
     since = max(state.since, state.refreshes.last(past) if state.refreshes else past)
-    cores, using = [], f" {ownership.using(target, config.file_format)}"
-    for core in state.cores:
-        name = chain_rules.chain_name(target.model, run_id, core.name)
-        made = _one(warehouse, target, core, name, using, since, state.expiration)
-        cores.append(CoreState(core.name, core.columns, (made,) if made.rows else (), core.sums, core.kept))
-    named = [c.table for core in cores for c in core.chains]
-    named += state.beside_chains
+    using = f" {ownership.using(target, config.file_format)}"
+    cores = tuple(_one(warehouse, target, state, core, run_id, using, since) for core in state.cores)
     swept = chain_rules.sweep(
         target.model,
         existing,
         state,
-        named,
+        [*(chain.table for core in cores for chain in core.chains), *state.beside_chains],
         clock,
         config.diffs_retention,
         lambda: upstream.held(warehouse, target, readers),
         lambda table: ownership.is_marked(warehouse, target, table),
     )
-    new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
-    prepared = commit.prepare(new)
-    new = prepared.state
-    readable = commit.texts.updates(new.cores, new.schema)
+    prepared = commit.prepare(state.advanced(run=run_id, since=since, cores=cores, retired=swept.retired))
     commit.send(prepared)
-    if is_in_table:
-        live = commit.confirm(run_id)
-        assert live is not None
-        steps = outside_views.publish(warehouse, target, new, live.text, readable, None, Docs(), False)
-    else:
-        warehouse.rows(f"{prepared.rewrite} {target.name('__diffs')} AS\n{readable}")
-        steps = at_function.publish(warehouse, target, new, new.at_function, True)
-    for step in steps:
+    for step in [*_published(warehouse, commit, prepared.state), *fence.drops(target, swept.drop, "no longer read")]:
         warehouse.rows(step.sql)
-    for table in swept.drop:
-        warehouse.rows(f"DROP TABLE IF EXISTS {target.table(table)}")
     outcome = "all instants can be read as before"
     if since > state.since:
         outcome = f"instants before {format_instant(since)} can no longer be read (retain_history keeps them)"
     return {
         "diffs_before": sum(c.rows for c in state.chains),
-        "diffs_after": sum(c.rows for c in new.chains),
+        "diffs_after": sum(c.rows for c in prepared.state.chains),
         "since_before": format_instant(state.since),
         "since": format_instant(since),
         "outcome": outcome,
     }
 
 
+def _published(warehouse: Warehouse, commit: Commit, new: State) -> list[Statement]:
+    """The statements that bring the relations for readers up to date with the commit."""
+    target, readable = commit.texts.target, commit.texts.updates(new.cores, new.schema)
+    if commit.is_in_table():
+        live = commit.confirm(new.run)
+        assert live is not None
+        return outside_views.publish(warehouse, target, new, live.text, readable, None, Docs(), False)
+    assert commit.texts.live is not None
+    verb = commit.texts.live.rewrite
+    updates = Statement("the updates, readable", f"{verb} {target.name('__diffs')} AS\n{readable}")
+    return [updates, *at_function.publish(warehouse, target, new, new.at_function, True)]
+
+
 def _one(
-    warehouse: Warehouse, target: ModelRelations, core: CoreState, name: str, using: str, since: int, until: int | None
-) -> Chain:
-    """Write the one chain of a core. until: the expiration (ms)."""
-    store = store_of(core)
+    warehouse: Warehouse, target: ModelRelations, state: State, core: CoreState, run_id: str, using: str, since: int
+) -> CoreState:
+    """Write the one chain of a core -> the core with this chain alone."""
+    name, store = chain_rules.chain_name(target.model, run_id, core.name), store_of(core)
+    if not core.chains:
+        return core
     tables = [c.source(target.schema) for c in core.chains]
     bucketed = [target.table(c.table) for c in core.chains if c.bucketed]
-    if not tables:
-        return Chain(name, 0, 0, None, None, None, None)
-    is_large = sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN
-    rows = store.consolidated(store.stored(tables, since, until, bucketed))
-    warehouse.rows(store.create(target.table(name), rows, using, since if is_large else None))
-    made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), since if is_large else None)
+    base = since if sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN else None
+    rows = store.consolidated(store.stored(tables, since, state.expiration, bucketed))
+    warehouse.rows(store.create(target.table(name), rows, using, base))
+    made = counted(name, warehouse.rows(store.count(target.table(name), base is not None)), base).chain
     if not made.rows:
         warehouse.rows(f"DROP TABLE {target.table(name)}")
-    return made
+    return replace(core, chains=(made,) if made.rows else ())

@@ -60,8 +60,6 @@ class Prepared:
     state: State
     #: the commit is the last one
     statements: tuple[Statement, ...]
-    #: the verb that changes a view of the model
-    rewrite: str
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ class Commit:
         verb = live.rewrite if live else self.texts.first
         state, statements = self.texts.committing(state, verb, self.after)
         lock.refuse_lost(self.texts.warehouse, self.texts.target, state.run, self.again)  # as late as can be
-        return Prepared(state, tuple(statements), verb)
+        return Prepared(state, tuple(statements))
 
     def send(self, prepared: Prepared) -> None:
         """Execute the statements of an operation. The statements of a run are executed by a phase."""

@@ -15,8 +15,8 @@ A *joined* chain is an old chain whose rows a run writes again, with the new row
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import NO_SIZE
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import counted, rows_for_good, size_of, store_of
+from ..temporal.diffs.stores import Counted, counted, store_of
 from ..temporal.rewrite.core import TypedCore
 from . import chain_rows
 from .plan import RunPlan
@@ -39,55 +39,39 @@ _SIZES = "*, IF(_metadata.row_index = 0, _metadata.file_size, 0L) AS mz_n"
 _SIZE = "coalesce(sum(mz_n), 0)"
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The queries. `queries` has them in the order of their answers."""
-
-    chains: Mapping[str, Query]
-    added: Mapping[str, Query]
-    #: asked whatever was written
-    not_stored: tuple[Query, ...]
-    rows: tuple[str, ...]
-    standing: tuple[tuple[str, Chain], ...]
-    late: tuple[Query, ...] = ()
-    #: of the chains whose format lists its files
-    sizes: tuple[Query, ...] = ()
-
-    @property
-    def queries(self) -> list[Query]:
-        rows = [(f"SELECT {count}", 1) for count in self.rows]
-        standing = chain_files.counts_of(self.standing)
-        return [
-            *self.chains.values(),
-            *self.added.values(),
-            *self.not_stored,
-            *rows,
-            *self.late,
-            *self.sizes,
-            *standing,
-        ]
+def asked(tools: Tools, plan: RunPlan, reading: Reading) -> list[list[Query]]:
+    """The queries of the table above, in the order in which `answered` reads their answers."""
+    apart = _counted_apart(plan, reading)
+    return [
+        [(_count_plain(tools, plan, core), _COUNTS) for core in _plain(plan, reading)],
+        [(f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in apart],
+        not_stored(tools, plan) if asks_for_all(plan) else [],
+        [(f"SELECT {count}", 1) for count in plan.capture.uncounted.values()],
+        [(f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1)] if reading.missed else [],
+        _sizes(tools, plan),
+        chain_files.counts_of(_standing(tools, plan, reading)),
+    ]
 
 
-def asked(tools: Tools, plan: RunPlan, reading: Reading) -> Asked:
-    plain = [core for core in plan.changed if not reading.sources[core.name].is_large]
-    of_chains = {core.name: (_count_plain(tools, plan, core), _COUNTS) for core in plain}
-    # of rows alone what leaves no trace tells also what is new
-    joined = [core for core in plan.changed if reading.sources[core.name].joined and not _tells_added(plan, core)]
-    added = {core.name: (f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in joined}
-    left_out = not_stored(tools, plan) if asks_for_all(plan) else []
-    late = ((f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1),) if reading.missed else ()
-    uncounted = tuple(plan.capture.uncounted.values())
-    return Asked(
-        of_chains, added, tuple(left_out), uncounted, _standing(tools, plan, reading), late, _sizes(tools, plan)
-    )
+def _plain(plan: RunPlan, reading: Reading) -> list[TypedCore]:
+    """The cores whose chain is not in buckets."""
+    return [core for core in plan.changed if not reading.sources[core.name].is_large]
 
 
-def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
+def _counted_apart(plan: RunPlan, reading: Reading) -> list[TypedCore]:
+    """The cores with joined chains whose new rows need a query of their own.
+
+    Of rows alone, the query of what leaves no trace tells also what is new.
+    """
+    return [core for core in plan.changed if reading.sources[core.name].joined and not _tells_added(plan, core)]
+
+
+def _sizes(tools: Tools, plan: RunPlan) -> list[Query]:
     """Queries of the bytes of the chains that a run wrote, where the format lists its files."""
     if not _is_iceberg(tools, plan):
-        return ()
+        return []
     tables = [plan.target.table(plan.chain(core.name)) for core in plan.changed]
-    return tuple((f"SELECT coalesce(sum(file_size_in_bytes), 0) FROM {table}.files", 1) for table in tables)
+    return [(f"SELECT coalesce(sum(file_size_in_bytes), 0) FROM {table}.files", 1) for table in tables]
 
 
 def standing(tools: Tools, plan: RunPlan) -> tuple[tuple[str, Chain], ...]:
@@ -122,29 +106,32 @@ def adds_up(plan: RunPlan, reading: Reading, counts: Counts) -> bool:
         joined = reading.sources[core.name].joined
         if joined and _sums_up(plan, core):
             rows = sum(chain.rows for chain in joined) + counts.added[core.name]
-            if counts.chains[core.name].rows != rows:
+            if counts.found[core.name].chain.rows != rows:
                 return False
     return True
 
 
-def answered(plan: RunPlan, reading: Reading, asked: Asked, answers: Sequence[Sequence[Any]]) -> tuple[RunPlan, Counts]:
+def answered(
+    tools: Tools,
+    plan: RunPlan,
+    reading: Reading,
+    asked: Sequence[Sequence[Query]],
+    answers: Sequence[Sequence[Any]],
+) -> tuple[RunPlan, Counts]:
     """The plan with the numbers of rows read, and the counts. Raises TemporalError for a chain that lost a file."""
     left: Iterator[Sequence[Any]] = iter(answers)
-    of_chains = dict(zip(asked.chains, islice(left, len(asked.chains))))
-    found = {name: counted(plan.chain(name), [row], None) for name, row in of_chains.items()}
-    sizes = {name: size_of([row]) for name, row in of_chains.items()}
-    for_good = {name: rows_for_good([row]) for name, row in of_chains.items()}
-    added = {name: int(row[0]) for name, row in zip(asked.added, islice(left, len(asked.added)))}
-    left_out = tuple(islice(left, len(asked.not_stored)))
+    chains, new, left_out, read, late, sizes, standing = ([*islice(left, len(queries))] for queries in asked)
+    chain_files.refuse_other_counts(
+        plan.target.model, _standing(tools, plan, reading), chain_files.rows_counted(standing)
+    )
+    found = {core.name: counted(plan.chain(core.name), [row], None) for core, row in zip(_plain(plan, reading), chains)}
+    added = {core.name: int(row[0]) for core, row in zip(_counted_apart(plan, reading), new)}
     added |= _added(plan, reading, left_out) if left_out else {}
-    counts = dict(plan.capture.counts)
-    counts |= {name: int(row[0]) for name, row in zip(plan.capture.uncounted, islice(left, len(asked.rows)))}
-    missed = sum(int(row[0]) for row in islice(left, len(asked.late)))
-    if asked.sizes:
-        sizes = dict(zip((core.name for core in plan.changed), (int(row[0]) for row in islice(left, len(asked.sizes)))))
-    chain_files.refuse_other_counts(plan.target.model, asked.standing, chain_files.rows_counted(left))
+    bytes_of = {core.name: int(row[0]) for core, row in zip(plan.changed, sizes)}
+    counts = {**plan.capture.counts, **{name: int(row[0]) for name, row in zip(plan.capture.uncounted, read)}}
+    missed = sum(int(row[0]) for row in late) if reading.missed else None
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
-    return plan, Counts(found, for_good, added, left_out, missed, sizes)
+    return plan, Counts(found, added, left_out, missed, bytes_of)
 
 
 def _added(plan: RunPlan, reading: Reading, left_out: Sequence[Sequence[Any]]) -> dict[str, int]:
@@ -226,12 +213,7 @@ def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
     return queries
 
 
-def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Chain:
-    """Count a table that was written -> its Chain, for the state. since: as given to the store's `create`."""
-    return counted(table, parts_of(tools, plan, core, table, since), since)
-
-
-def parts_of(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> list[tuple[Any, ...]]:
-    """Run a store's `count` over a table that was written -> the rows of the answer."""
+def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Counted:
+    """Count a table that was written. since: as given to the store's `create`."""
     source, size = _sized(tools, plan, core, plan.target.table(table))
-    return tools.warehouse.rows(store_of(core).count(source, since is not None, size))
+    return counted(table, tools.warehouse.rows(store_of(core).count(source, since is not None, size)), since)

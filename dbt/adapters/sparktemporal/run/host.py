@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from ..config import TemporalConfig
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
@@ -64,13 +63,10 @@ def run_model(
         full_refresh=full_refresh,
         project=project,
     )
-    patience = TemporalConfig.parse(model, config).lock_timeout
     held: list[str] = []
     run = None
     try:
-        run = start(
-            warehouse, target, Definition(sql, config), invocation, host.neighbours(model), patience, held.append
-        )
+        run = start(warehouse, target, Definition(sql, config), invocation, host.neighbours(model), held.append)
         for _ in run.steps(host.rows):
             pass
     except BaseException:

@@ -10,10 +10,10 @@ from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import counted, rows_for_good, size_of, store_of
+from ..temporal.diffs.stores import Counted, store_of
 from ..temporal.rewrite.core import TypedCore
 from . import chain_rows, late_rows, past
-from .counting import asks_for_all, not_stored, parts_of, tells_beyond
+from .counting import asks_for_all, count, not_stored, tells_beyond
 from .plan import RunPlan
 from .progress import Counts, Reading, Tools, Written
 
@@ -22,17 +22,16 @@ def is_large(chains: Sequence[Chain]) -> bool:
     return sum(c.rows for c in chains) >= chain_rules.LARGE_CHAIN
 
 
-def count_written(tools: Tools, plan: RunPlan, reading: Reading, counts: Counts) -> Written:
-    """What the run has written: the chains with rows, the chains to merge, and counts of what was not stored."""
-    written, merged, joined, for_good, sizes = {}, {}, {}, dict(counts.for_good), dict(counts.sizes)
+def count_written(tools: Tools, plan: RunPlan, manifest: str, reading: Reading, counts: Counts) -> Written:
+    """What the run has written: the chains with rows, the chains to merge, and counts of what was not stored.
+
+    manifest: the table of the files of the inputs, "" for none.
+    """
+    written, merged, joined, found = {}, {}, {}, dict(counts.found)
     for core in plan.changed:
-        chain = counts.chains.get(core.name)
-        if chain is None:
-            name, since = plan.chain(core.name), plan.decision.as_of
-            parts = parts_of(tools, plan, core, name, since)
-            chain, for_good[core.name] = counted(name, parts, since), rows_for_good(parts)
-            sizes.setdefault(core.name, size_of(parts))
-        old, source = plan.old_chains(core.name), reading.sources[core.name]
+        if core.name not in found:
+            found[core.name] = count(tools, plan, core, plan.chain(core.name), plan.decision.as_of)
+        chain, old, source = found[core.name].chain, plan.old_chains(core.name), reading.sources[core.name]
         if source.joined and counts.added[core.name]:
             joined[core.name] = source.joined
             old = [c for c in old if c not in source.joined]
@@ -43,16 +42,16 @@ def count_written(tools: Tools, plan: RunPlan, reading: Reading, counts: Counts)
             taken = chain_rules.taken_in([c.rows for c in old], chain.rows)
             if taken:
                 merged[core.name] = (*old[len(old) - taken :], chain)
-    missed = counts.missed if reading.missed else None
+    sizes = {name: counts.sizes.get(name, one.size) for name, one in found.items()}
     left_out: Sequence[Sequence[Any]] | None = counts.left_out if asks_for_all(plan) else None
     if left_out is None and plan.leaves_out and written:
         left_out = tools.warehouse.rows_together(not_stored(tools, plan))
-    beyond, late = (None, missed) if left_out is None else _not_stored(plan, for_good, missed, left_out)
-    return Written(reading.manifest, written, merged, joined, counts.added, sizes, beyond, late, missed)
+    beyond, late = (None, counts.missed) if left_out is None else _not_stored(plan, found, counts.missed, left_out)
+    return Written(manifest, written, merged, joined, counts.added, sizes, beyond, late, counts.missed)
 
 
 def _not_stored(
-    plan: RunPlan, for_good: Mapping[str, int], late: int | None, counts: Sequence[Sequence[Any]]
+    plan: RunPlan, found: Mapping[str, Counted], late: int | None, counts: Sequence[Sequence[Any]]
 ) -> tuple[int | None, int | None]:
     """(updates after the expiration, windows that were over when their rows came); None for what is not known."""
     deltas = plan.capture.cores
@@ -60,7 +59,7 @@ def _not_stored(
         late = sum(int(came_late) for _, came_late, _ in counts)
     if not plan.leaves_out:
         return None, late
-    told = [for_good[core.name] for core in plan.changed if tells_beyond(plan, core)]
+    told = [found[core.name].for_good for core in plan.changed if tells_beyond(plan, core)]
     return sum(int(left_out) for left_out, *_ in counts) + sum(told), late
 
 

@@ -70,16 +70,16 @@ def _read(run: Progress, is_preview: bool) -> Generator[Begin | Statement, None,
         yield Begin("write")
         if is_pinned:
             run.plan = write_chains.pinned(run.tools, run.plan, manifest)
-        reading = write_chains.find_sources(run.tools, run.plan, manifest)
+        reading = write_chains.find_sources(run.tools, run.plan)
         try:
             yield from write_chains.write(run.tools, run.plan, reading)
         except SparkError as error:
             write_chains.refuse_damaged(run.tools, run.plan, error)
             raise
         yield Begin("look")
-        run.plan, busy, counts = write_chains.look(run.tools, run.plan, reading)
+        run.plan, busy, counts = write_chains.look(run.tools, run.plan, manifest, reading)
         if not busy:
-            return merging.count_written(run.tools, run.plan, reading, counts)
+            return merging.count_written(run.tools, run.plan, manifest, reading, counts)
         gone = write_chains.tables_of(run.plan, reading)
         # a second read, pinned to the states that were seen, is tried once
         is_listed, is_pinned = bool(busy.grew) and not busy.moved and not is_pinned, True

@@ -10,6 +10,7 @@ from ..engine.warehouse import Warehouse
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
 from ..temporal.diffs.state import Chain
+from ..temporal.diffs.stores import Counted
 from ..temporal.rewrite.core import TypedCore
 from .commit import Commit, Prepared
 from .plan import RunPlan
@@ -42,8 +43,6 @@ class Source:
 class Reading:
     """One read of the inputs."""
 
-    #: the table of the files of the inputs; "" for none
-    manifest: str
     #: core -> the source of its chain
     sources: Mapping[str, Source]
     #: queries of the late rows, where they are kept
@@ -54,18 +53,16 @@ class Reading:
 class Counts:
     """What was counted of a read. The keys of mappings are cores."""
 
-    #: the chains that were written, with the number of their rows
-    chains: Mapping[str, Chain]
-    #: how many of the stored rows never leave
-    for_good: Mapping[str, int]
+    #: the chains that were written, but those in buckets
+    found: Mapping[str, Counted]
     #: how many rows are new, where old rows were written with them
     added: Mapping[str, int]
     #: for each part of a core, where its chain does not tell: updates that are not stored, windows that were over
-    left_out: tuple[Sequence[Any], ...]
-    #: how many late rows there are, where they are kept
-    missed: int
-    #: the bytes of the chains that were written
-    sizes: Mapping[str, int | None]
+    left_out: Sequence[Sequence[Any]]
+    #: how many late rows there are; None where they are not kept
+    missed: int | None
+    #: the bytes of the chains that were written, where their format lists its files
+    sizes: Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -93,10 +93,10 @@ def _core_state(tools: Tools, plan: RunPlan, written: Written, core: TypedCore) 
     new = written.chains.get(core.name)
     merged = plan.chain(core.name, merged=True)
     if gone:
-        one = count(tools, plan, core, merged, since if is_large(gone) else None)
+        one = count(tools, plan, core, merged, since if is_large(gone) else None).chain
         new = one if one.rows else None
     elif peeled:
-        one = count(tools, plan, core, merged, None)
+        one = count(tools, plan, core, merged, None).chain
         live = _without_due(tools, plan, live, peeled, since) + ([one] if one.rows else [])
     gone += [c for c in live if chain_rules.is_over(c, since)]
     live = [c for c in [*live, *([new] if new else [])] if c not in gone]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..config import TemporalConfig
 from ..engine.described_tables import forget_named
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
@@ -31,14 +32,14 @@ def start(
     definition: Definition,
     invocation: Invocation,
     neighbours: Neighbours,
-    patience: int,
     taken: Callable[[str], None],
 ) -> Writer:
     """Observe and decide -> the Writer of the run. If the run will write, the run has the model's lock.
 
-    patience: how long to wait for another run (ms). taken: is called with the id in the lock when the lock is taken.
-    From then on the caller must give back the lock, however the run ends (`lock.give_back_lock`).
+    taken: is called with the id in the lock when the lock is taken. From then on the caller must give back the lock,
+    however the run ends (`lock.give_back_lock`).
     """
+    patience = TemporalConfig.parse(target.model, definition.config).lock_timeout
 
     def anew() -> Writer:
         # what the host listed may be older than a rival

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from ..engine.chain_files import refuse_incomplete
 from ..errors import Explained, TemporalError
@@ -72,11 +73,11 @@ def pinned(tools: Tools, plan: RunPlan, manifest: str) -> RunPlan:
     return replace(plan, capture=capture)
 
 
-def find_sources(tools: Tools, plan: RunPlan, manifest: str) -> Reading:
+def find_sources(tools: Tools, plan: RunPlan) -> Reading:
     """The source of each chain, without the files that cannot matter, and the queries of the late rows."""
     filters.refuse_unknown(plan.capture.inputs, plan.config.pushdown_required)
     sources = {core.name: _source(tools, plan, core) for core in plan.changed}
-    return Reading(manifest, sources, late_rows.find(tools, plan))
+    return Reading(sources, late_rows.find(tools, plan))
 
 
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
@@ -125,28 +126,29 @@ def write(tools: Tools, plan: RunPlan, reading: Reading) -> list[Statement]:
 def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
     """Raise TemporalError where the error comes from a chain that has lost a file."""
     if Cause.UNREADABLE.is_said_by(error):
-        refuse_incomplete(tools.warehouse, plan.target.model, counting.standing(tools, plan))
+        _refuse_incomplete(tools, plan)
+
+
+def _refuse_incomplete(tools: Tools, plan: RunPlan) -> None:
+    refuse_incomplete(tools.warehouse, plan.target.model, counting.standing(tools, plan))
 
 
 # -- what the inputs did meanwhile --
 
 
-def look(tools: Tools, plan: RunPlan, reading: Reading) -> tuple[RunPlan, Busy, Counts]:
+def look(tools: Tools, plan: RunPlan, manifest: str, reading: Reading) -> tuple[RunPlan, Busy, Counts]:
     """Ask, by one statement, all that a run must know before its commit -> (plan, changed inputs, counts)."""
     if not plan.capture.is_same:
         conflicts.refuse_redefined(tools.warehouse, plan, plan.capture)
-    asked = counting.asked(tools, plan, reading)
-    listed = _listed(plan, reading.manifest)
+    asked, listed = counting.asked(tools, plan, reading), _listed(plan, manifest)
     try:
-        capture, busy, answers = conflicts.look(tools.warehouse, plan.capture, listed, asked.queries)
-    except SparkError:
-        refuse_incomplete(
-            tools.warehouse, plan.target.model, counting.standing(tools, plan)
-        )  # perhaps a chain lost a file
+        capture, busy, answers = conflicts.look(tools.warehouse, plan.capture, listed, [*chain.from_iterable(asked)])
+    except SparkError:  # perhaps of a chain that lost a file
+        _refuse_incomplete(tools, plan)
         raise
-    plan, counts = counting.answered(replace(plan, capture=capture), reading, asked, answers)
+    plan, counts = counting.answered(tools, replace(plan, capture=capture), reading, asked, answers)
     if not counting.adds_up(plan, reading, counts):
-        refuse_incomplete(tools.warehouse, plan.target.model, counting.standing(tools, plan))
+        _refuse_incomplete(tools, plan)
     return plan, busy, counts
 
 

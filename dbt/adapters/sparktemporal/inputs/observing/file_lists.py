@@ -93,7 +93,7 @@ def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "
 
 
 #: columns of the queries of `summarizing` and `comparing`
-SUMMARY_COLUMNS, COMPARED_COLUMNS = 6, 12
+SUMMARY_COLUMNS, COMPARED_COLUMNS = 6, 11
 #: a list of at most so many files is told file by file
 _FEW = 100
 
@@ -145,8 +145,6 @@ class Compared:
     #: the new files, as JSON; None where they are too many to be named one by one
     files: str | None
     #: of the present list, as in `Summary`
-    placed: int
-    #: of the present list, as in `Summary`
     entries: tuple[ListedFile, ...] | None
 
     @property
@@ -172,7 +170,6 @@ def compare_few(before: Sequence[ListedFile], now: Summary) -> Compared | None:
         before=FileSummary(len(before), sum(size for _, size, _, _ in before), _hash_of(was)),
         now=FileSummary(len(now.entries), sum(size for _, size, _, _ in now.entries), _hash_of(is_)),
         files=as_json(new) if len(new) <= MOST_FILES else None,
-        placed=now.placed,
         entries=now.entries,
     )
 
@@ -204,8 +201,7 @@ def comparing(listing: str, before: str) -> str:
         f"  concat_ws(',', array_sort(collect_list(IF(is_new, {entry}, NULL)))) AS is,\n"
         f"  collect_list(IF(is_new, struct({COLUMNS}), NULL)) AS entries,\n"
         f"  count_if(NOT is_new) AS old_entries, sum(IF(is_new, 0, size)) AS old_size,\n"
-        f"  count_if(is_new) AS new_entries, sum(IF(is_new, size, 0)) AS new_size,\n"
-        f"  count_if(is_new AND place <> '') AS placed\n"
+        f"  count_if(is_new) AS new_entries, sum(IF(is_new, size, 0)) AS new_size\n"
         f"FROM (\n{both}\n)\n"
         f"GROUP BY file"
     )
@@ -215,17 +211,17 @@ def comparing(listing: str, before: str) -> str:
         f"  coalesce(sum(old_entries), 0), coalesce(sum(old_size), 0), {_hash('nullif(was, ' + repr('') + ')')},\n"
         f"  coalesce(sum(new_entries), 0), coalesce(sum(new_size), 0), {_hash(now)},\n"
         f"  to_json(slice(flatten(array_sort(collect_list(IF(was = '', entries, NULL)))), 1, {MOST_FILES + 1})),\n"
-        f"  coalesce(sum(placed), 0), {_entries(now)}\n"
+        f"  {_entries(now)}\n"
         f"FROM (\n{of_file}\n)"
     )
 
 
 def compared(row: Sequence[Any]) -> Compared:
-    gone, new, had, *summaries, files, placed, entries = row
+    gone, new, had, *summaries, files, entries = row
     named = len(json.loads(files)) <= MOST_FILES
     then, now = (FileSummary(int(n), int(size), str(content)) for n, size, content in (summaries[:3], summaries[3:]))
     told = files if named else None
-    return Compared(int(gone), int(new), int(had), then, now, told, int(placed), _taken_apart(entries))
+    return Compared(int(gone), int(new), int(had), then, now, told, _taken_apart(entries))
 
 
 def named(files: str) -> str:

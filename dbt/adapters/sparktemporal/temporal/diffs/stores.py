@@ -87,18 +87,18 @@ def store_of(core: CoreState | TypedCore) -> Store:
     return IntervalStore(columns) if core.sums is None else GroupStore(columns, core.sums)
 
 
-def rows_for_good(parts: Sequence[Sequence[Any]]) -> int:
-    """How many rows are in the view after all updates of a chain without corrections. parts: as in `counted`."""
-    return sum(int(part[8] or 0) for part in parts)
+@dataclass(frozen=True)
+class Counted:
+    """A chain whose rows were counted."""
+
+    chain: Chain
+    #: the rows that are in the view after all updates of the chain, if the chain has no corrections
+    for_good: int
+    #: the bytes of the chain, where its `count` asked for them
+    size: int | None
 
 
-def size_of(parts: Sequence[Sequence[Any]]) -> int | None:
-    """The bytes of a chain, where its `count` asked for them. parts: as in `counted`."""
-    sizes = [int(part[9]) for part in parts if part[9] is not None]
-    return sum(sizes) if sizes else None
-
-
-def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Chain:
+def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Counted:
     """A chain, from the rows of a store's `count`: one row, or one for each bucket (none for an empty chain).
 
     since: the instant (ms) from which its buckets grow; None for a chain without buckets.
@@ -108,7 +108,7 @@ def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Ch
     def over(choose: Callable[..., int | None], column: int) -> int | None:
         return choose((part[column] for part in found if part[column] is not None), default=None)
 
-    return Chain(
+    chain = Chain(
         table,
         rows=sum(part[0] or 0 for part in found),
         negative=sum(part[1] or 0 for part in found),
@@ -121,3 +121,5 @@ def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Ch
         open=None if not found or found[0][7] is None else sum(part[7] or 0 for part in found),
         parts=first_parts(sorted((part[6], part[0] or 0) for part in found if part[6] is not None)),
     )
+    sizes = [part[9] for part in found if part[9] is not None]
+    return Counted(chain, sum(part[8] or 0 for part in found), sum(sizes) if sizes else None)
