@@ -56,8 +56,8 @@ def pushdown_projections(
         scopes.refuse_hidden(alias)
     for use in uses:
         name, is_nested = stored[use.source, use.name], scopes.is_nested(use.column)
-        means_stored = use.parts <= 2 if single else len(use.column.parts) == 1 and name == use.name
-        if is_nested or not means_stored:
+        is_plain = use.parts <= 2 if single else len(use.column.parts) == 1
+        if is_nested or not is_plain or name != use.name:
             _put_stored(use, name, alias if single or is_nested else "", rest)
     rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
     return _rows(select, sources, stored), rest
