@@ -40,7 +40,7 @@ def has_clock_calls(sql: str, functions: bool = False) -> bool:
 
 
 def is_lasting_view(sql: str) -> bool:
-    """Whether a statement creates a view that outlives the session.
+    """Whether a statement creates or alters a view that outlives the session.
 
     >>> is_lasting_view("/* dbt */ create or replace view v as select 1")
     True
@@ -126,7 +126,8 @@ def _marked(sql: str, kinds: list[str]) -> str:
 
 
 def _at(message: str, asked: str, calls: int) -> list[int]:
-    """The call before a BETWEEN: Spark's message hides this operand, but tells where the BETWEEN is."""
+    """[index of the call left of the BETWEEN at which a message points, in the text `asked`]; [] for other messages."""
+    # such a message does not quote the call itself
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)
     if not place:
         return []

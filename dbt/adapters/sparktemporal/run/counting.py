@@ -10,7 +10,7 @@ A *joined* chain is an old chain whose rows a run writes again, with the new row
 | how many of the rows that were read left nothing stored | the log, and the state |
 | how many rows were read, where the input is small | the log |
 | how many rows came late, where they are kept | the log, and the state |
-| the rows of chains that were written again, where no other answer tells (`adds_up`) | a chain that lost a file |
+| the rows of old chains that the run builds on, where no other answer tells (`_standing`) | a chain that lost a file |
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _plain(plan: RunPlan, reading: Reading) -> list[TypedCore]:
 def _counted_apart(plan: RunPlan, reading: Reading) -> list[TypedCore]:
     """The cores with joined chains whose new rows need a query of their own.
 
-    Of rows alone, the query of what leaves no trace tells also what is new.
+    For a core of rows whose inputs lost no row, `not_stored` tells the new rows too.
     """
     return [core for core in plan.changed if reading.sources[core.name].joined and not _tells_added(plan, core)]
 
@@ -75,15 +75,14 @@ def _sizes(tools: Tools, plan: RunPlan) -> list[Query]:
 
 
 def standing(tools: Tools, plan: RunPlan) -> tuple[tuple[str, Chain], ...]:
-    """(schema, chain) of each chain that the run adds to and does not read. Its rows are counted before the commit."""
+    """(schema, chain) of each old chain to count before the commit; () where the run reads old or upstream chains."""
     return plan.own_chains if plan.adds and tools.warehouse.stack is None else ()
 
 
 def _standing(tools: Tools, plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
-    """The standing chains whose rows must be counted now.
+    """The chains of `standing` to count in the phase `look`.
 
-    If all of them were counted with the list of files, only the joined chains that `adds_up` cannot check are counted
-    again.
+    All chains, unless the capture of the inputs counted all; then only joined chains that `adds_up` cannot check.
     """
     if not plan.capture.is_counted:
         return standing(tools, plan)
@@ -92,7 +91,7 @@ def _standing(tools: Tools, plan: RunPlan, reading: Reading) -> tuple[tuple[str,
 
 
 def _sums_up(plan: RunPlan, core: TypedCore) -> bool:
-    """Whether the rows of a new chain must be exactly as many as the rows of its joined chains plus the new rows."""
+    """Whether `adds_up` can check a core: `not_stored` tells the new rows, and no old chain has corrections."""
     old = plan.old_chains(core.name)
     return _tells_added(plan, core) and not any(chain.negative for chain in old)
 

@@ -3,7 +3,7 @@
 | the function | the search |
 |---|---|
 | rises with the clock | for its one change, or at edges of its unit |
-| nearly rises: by months, or in a regular zone | in the cells around a change (`predicates.grid`) |
+| rises, but falls at ends of months or of daylight saving | in the cells around a change (`predicates.grid`) |
 | anything else | refused, or evaluated at each read |
 """
 
@@ -51,7 +51,7 @@ def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> C
 
 
 def _cuts_doubles(step: MonotoneComparison, types: list[str]) -> bool:
-    """Whether a step casts a DOUBLE to INT. Raises Unlistable for a cast of a number that is none: it wraps around."""
+    """Whether a step casts a DOUBLE to INT. Raises Unlistable for other numbers, whose casts wrap around."""
     numbers = cut_doubles(step.function)
     of_column = {f"`mz_s{i}`": kind for i, kind in enumerate(types)}
     for number in numbers:
@@ -144,7 +144,7 @@ def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[
 
 
 def _refuse_partial(step: MonotoneComparison, other: str) -> None:
-    """Refuse a text of the clock beside a value of a type to which Spark can cast only some texts."""
+    """Refuse to compare a text of the clock with a type to which Spark cannot cast all such texts."""
     fields = ordered(step.function)
     if fields is not None and other in fields.partial:
         raise Refusal(
@@ -201,9 +201,9 @@ class SessionZone:
         return self.regular_from(reading) if self.breaks(reading) else reading.free_from(self._zone(reading))
 
     def offsets(self, readings: Sequence[Reading], since: Callable[[Reading], int | None]) -> list[Offsets]:
-        """(offset, ()) of the session's zone, then (offset, changes) of the zone of each reading.
+        """(offset (s), ()) of the session's zone, then (offset, changes from `since` (ms) on) of each reading's zone.
 
-        The offset is 0 for a reading in the session's zone.
+        A reading in the session's zone has offset 0: the first pair has the zone's offset.
         """
         found: list[Offsets] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
         for reading in readings:

@@ -29,10 +29,12 @@ _INTS = {3: "tinyint", 5: "smallint", 10: "int", 20: "bigint"}
 
 @dataclass(frozen=True)
 class Kind:
-    """Kind of a value. digits, scale: of an exact number; an integer has those of its decimal type in Spark."""
+    """The kind of a value."""
 
     name: str
+    #: of an exact number; of an integer, those of its decimal type in Spark. A DOUBLE has 1, a FLOAT 0
     digits: int = 0
+    #: of an exact number
     scale: int = 0
 
     @staticmethod

@@ -67,7 +67,7 @@ class Stack:
         return max(s.since for s in self.states.values())
 
     def at(self, model: str, as_of: int) -> Stack:
-        """The stack for a run at an instant (ms). Raises TemporalError where a view does not answer at the instant."""
+        """The stack for a run at an instant (ms). Raises TemporalError where a view expired before the instant."""
         for name, state in self.states.items():
             refuse_expired(model, name, state, as_of)
         return replace(self, as_of=as_of)
@@ -226,7 +226,7 @@ def _columns(core: CoreState) -> Columns:
 
 
 def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -> str:
-    """All rows of chains from `as_of` on, consolidated, without signs."""
+    """SQL of the rows that chains have at `as_of` (ms) or later, corrections applied; of groups, all updates."""
     if not chains:
         return no_rows(_columns(core))
     if core.sums is not None or not any(c.negative for c in chains):
@@ -304,7 +304,7 @@ def _query(state: State, key: str, number: int) -> str:
 
 
 def sums_groups(query: exp.Expr) -> bool:
-    """Whether a query sums up updates of another view's groups. An update is no row, so only groups can be kept."""
+    """Whether a query sums the updates of another view's groups. Such a query is stored as groups, never as rows."""
     return any(column.name == "mzu_diff" for column in query.find_all(exp.Column))
 
 

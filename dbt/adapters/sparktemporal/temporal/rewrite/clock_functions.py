@@ -104,7 +104,7 @@ def bare_names(sql: str) -> list[str]:
 
 
 def puts_of(sql: str) -> list[Put]:
-    """Where `put_mz_now` puts what into a text.
+    """The replacements that `put_mz_now` makes in a text, at their offsets in the new text.
 
     >>> puts_of("select 1 from t where current_date() < d and now() < e")
     [Put(start=22, end=44, written='current_date()'), Put(start=53, end=61, written='now()')]

@@ -113,7 +113,7 @@ def _query(items: str, rows: str) -> str:
 
 
 def _bounded(rows: str, keys: int) -> str:
-    """The rows that are there at some time, with both bounds."""
+    """The rows that are there at some time. A bound of NULL becomes `_FIRST` or `_LAST`."""
     since, until = (
         f"coalesce(mz_partner_from, {_FIRST}) AS mz_partner_from",
         f"coalesce(mz_partner_until, {_LAST}) AS mz_partner_until",

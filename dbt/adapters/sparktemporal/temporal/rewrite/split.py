@@ -76,7 +76,7 @@ def split(
 
     | | |
     |---|---|
-    | moves | whether an interval moves the clock as it moves rows, in the session's zone |
+    | moves | length (ms) -> whether the session's zone moves the clock and a row's instant by the same length |
     | by_rows | offset of the first mz_now() of a SELECT that is not kept per group -> the reason |
     | ansi | whether an overflowing sum of BIGINT is an error |
     | local_timestamps | whether TIMESTAMP is TIMESTAMP_NTZ in the session |

@@ -31,7 +31,7 @@ def are_local(settings: Mapping[str, str]) -> bool:
 
 
 def as_written(tree: exp.Query) -> exp.Query:
-    """A user's query with each TIMESTAMP replaced by its meaning in such a session.
+    """A user's query as an NTZ session reads it: each TIMESTAMP, and `to_timestamp` of the clock, by its explicit name.
 
     >>> from ..text.dialect import parse, render
     >>> render(as_written(parse("select cast(a as timestamp), timestamp '2024-01-01 00:00:00Z'")))
