@@ -70,14 +70,11 @@ def begin(
         warehouse, sql, invocation = _over_views(warehouse, target, definition.sql, invocation, neighbours, old)
         refreshes = config.refreshes(old.refreshes if old else None, invocation.as_of)
         tables, known = DescribedTables(warehouse), Routines(warehouse)
-        model = _understand(warehouse, target, sql, config, invocation, refreshes, old, tables)
-        model = refuse_and_name(model, known)
-        at_function.refuse_columns(target, config, model.cores)
+        model = _understand(warehouse, target, sql, config, invocation, refreshes, old, tables, known)
 
         expiry = _expiry(warehouse, model, config.expiration, neighbours.inputs, invocation.as_of, refreshes)
-        decision = decide(
-            target.model, old, _grounds(warehouse.stack, model, config, invocation, expiry, refreshes, old)
-        )
+        grounds = _grounds(warehouse.stack, model, config, invocation, expiry, refreshes, old)
+        decision = decide(target.model, old, grounds)
         if warehouse.stack and decision.action != WAITING:
             warehouse = warehouse.over(warehouse.stack.at(target.model, decision.as_of))
         plan = RunPlan(
@@ -193,12 +190,15 @@ def _understand(
     refreshes: Refreshes | None,
     old: State | None,
     tables: DescribedTables,
+    known: Routines,
 ) -> Model:
     first = refreshes.last(invocation.as_of) if refreshes else invocation.as_of
     kept = None if invocation.full_refresh else old
     settings, version = invocation.settings, invocation.version
     model = understand(warehouse, sql, settings, version, first, kept, config.aggregates, tables)
     refused.refuse_long_names(target, model)
+    model = refuse_and_name(model, known)
+    at_function.refuse_columns(target, config, model.cores)
     return model
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +28,7 @@ from ..observing import manifest as manifests
 from ..observing.altered import form_of
 from ..observing.file_lists import COLUMNS, Compared
 from ..observing.manifest import Manifest
-from ..observing.observe import Input, observed
+from ..observing.observe import Input
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ class InputChange:
     broken: bool = False
     #: the state after the change, where the files were listed again
     fingerprint: Fingerprint | None = None
-    #: the new files, as JSON
-    files: str = ""
+    #: the new files
+    files: tuple[ListedFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def _look_at_version(warehouse: Warehouse, seen: Input, change: InputChange, is_
     versions = then.versions if isinstance(then, IcebergScans) else None
     if not is_open and (change.same or versions is None):
         return Look()
-    now = observed(warehouse, seen.relation, False, versions=versions).fingerprint
+    now = snapshots.of(warehouse, name, warehouse.table(name), versions)
     moved = iceberg.is_read_otherwise(then, now)
     return Look(moved=moved, grew=is_open and not moved and now != then)
 
@@ -219,14 +218,14 @@ def size_read(seen: Input, change: InputChange, added: delta_query.TableDelta | 
         return None
     if added is None:
         return seen.fingerprint.files.size
-    return sum(one["size"] for one in json.loads(change.files)) if change.files else None
+    return sum(size for _, size, _, _ in change.files) if change.files else None
 
 
 def are_few(seen: Input, change: InputChange, added: delta_query.TableDelta | None) -> bool:
     """Whether the files that are read are so few that one task opens them as fast as several tasks."""
     if not isinstance(seen.fingerprint, FilesFingerprint):
         return False
-    number = seen.fingerprint.files.count if added is None else len(json.loads(change.files or "[]"))
+    number = seen.fingerprint.files.count if added is None else len(change.files)
     return 0 < number <= manifests.FEW
 
 
@@ -267,10 +266,5 @@ def _list_of(now: Input, change: InputChange, before: Manifest | None) -> tuple[
     listing = before.listing(now.relation)
     if not change.files:
         return listing, known if known is None else tuple(known)
-    added = [_entry(one) for one in json.loads(change.files)]
-    named = file_lists.named(change.files)
-    return f"{listing}\nUNION ALL\n{named}", None if known is None else (*known, *added)
-
-
-def _entry(one: Mapping[str, object]) -> ListedFile:
-    return str(one["file"]), int(str(one["size"])), int(str(one["modified"])), str(one["place"])
+    both = f"{listing}\nUNION ALL\n{file_lists.named(change.files)}"
+    return both, None if known is None else (*known, *change.files)

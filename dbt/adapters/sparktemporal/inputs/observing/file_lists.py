@@ -142,14 +142,14 @@ class Compared:
     had: int
     before: FileSummary
     now: FileSummary
-    #: the new files, as JSON; None where they are too many to be named one by one
-    files: str | None
+    #: the new files; None where they are too many to be named one by one
+    files: tuple[ListedFile, ...] | None
     #: of the present list, as in `Summary`
     entries: tuple[ListedFile, ...] | None
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one["file"] for one in json.loads(self.files or "[]")))
+        return tuple(dict.fromkeys(file for file, *_ in self.files or ()))
 
 
 def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
@@ -162,14 +162,14 @@ def compare_few(before: Sequence[ListedFile], now: Summary) -> Compared | None:
     if now.entries is None:
         return None
     was, is_ = _by_file(before), _by_file(now.entries)
-    new = sorted(entry for entry in now.entries if entry[0] not in was)
+    new = tuple(sorted(entry for entry in now.entries if entry[0] not in was))
     return Compared(
         gone=sum(is_.get(file) != texts for file, texts in was.items()),
         new=len(is_.keys() - was.keys()),
         had=len(was),
         before=FileSummary(len(before), sum(size for _, size, _, _ in before), _hash_of(was)),
         now=FileSummary(len(now.entries), sum(size for _, size, _, _ in now.entries), _hash_of(is_)),
-        files=as_json(new) if len(new) <= MOST_FILES else None,
+        files=new if len(new) <= MOST_FILES else None,
         entries=now.entries,
     )
 
@@ -218,20 +218,16 @@ def comparing(listing: str, before: str) -> str:
 
 def compared(row: Sequence[Any]) -> Compared:
     gone, new, had, *summaries, files, entries = row
-    named = len(json.loads(files)) <= MOST_FILES
     then, now = (FileSummary(int(n), int(size), str(content)) for n, size, content in (summaries[:3], summaries[3:]))
-    told = files if named else None
+    named = tuple((one["file"], one["size"], one["modified"], one["place"]) for one in json.loads(files))
+    told = named if len(named) <= MOST_FILES else None
     return Compared(int(gone), int(new), int(had), then, now, told, _taken_apart(entries))
 
 
-def named(files: str) -> str:
-    """SQL of a list of files given as JSON."""
-    return f"SELECT inline(from_json({string_literal(files)}, '{_FILES}'))"
-
-
-def as_json(files: Sequence[ListedFile]) -> str:
-    """A list of files as JSON, for `named`."""
-    return json.dumps([dict(zip(("file", "size", "modified", "place"), entry)) for entry in files])
+def named(files: Sequence[ListedFile]) -> str:
+    """SQL of a list of files."""
+    listed = json.dumps([dict(zip(("file", "size", "modified", "place"), entry)) for entry in files])
+    return f"SELECT inline(from_json({string_literal(listed)}, '{_FILES}'))"
 
 
 def _entries(entry: str) -> str:

@@ -46,4 +46,4 @@ class Manifest:
         """SQL of the files of an input (file, size, modified, place)."""
         if self.table:
             return f"SELECT {COLUMNS} FROM {self.table} WHERE relation = {string_literal(relation)}"
-        return file_lists.named(file_lists.as_json(self.files.get(relation, ())))
+        return file_lists.named(self.files.get(relation, ()))

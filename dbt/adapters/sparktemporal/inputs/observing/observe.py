@@ -103,7 +103,7 @@ def observe_beside(
             listings[table] = Listing(file_lists.in_directory(place), remembered.files.get(table))
     answers = _answered(warehouse, listings, beside) if listings and not follow else None
     found = {
-        table: observed(
+        table: _observed(
             warehouse, table, table in of_files, follow, infos[table], listings.get(table), remembered,
             versions.get(table),
         )
@@ -184,15 +184,15 @@ def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     return f"{quantity(int(count), 'file')}, {quantity(int(total), 'byte')}"
 
 
-def observed(
+def _observed(
     warehouse: Warehouse,
     table: str,
     of_files: bool,
-    follow: AppendCursor | None = None,
-    info: TableInfo | None = None,
-    listed: Listing | None = None,
-    remembered: Manifest | None = None,
-    versions: Sequence[str] | None = None,
+    follow: AppendCursor | None,
+    info: TableInfo,
+    listed: Listing | None,
+    remembered: Manifest,
+    versions: Sequence[str] | None,
 ) -> Input:
     """A table in its present state.
 
@@ -204,7 +204,6 @@ def observed(
     | versions | the versions that the query asks for, as SQL after the name; None where not known |
     """
     name = quoted(table)
-    info = info or warehouse.table(name)
     provider = provider_of(info)
     version = snapshots.of(warehouse, name, info, versions)
     if version is not None:
@@ -219,7 +218,7 @@ def observed(
     if hidden is None:
         warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
         return Input(table, _checksum(warehouse, name, info))
-    return _of_files(warehouse, table, info, hidden, listed, remembered or Manifest())
+    return _of_files(warehouse, table, info, hidden, listed, remembered)
 
 
 def _of_files(
