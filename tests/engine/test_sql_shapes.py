@@ -57,6 +57,11 @@ MODELS = {
     "where mz_now() < due group by k having count(*) > (select a from l)",
     "with_inside": "select k, n, m from (with l as (select max(x) as a from {o}) select k, count(*) as n, (select a "
     "from l) as m from {t} where mz_now() < due group by k order by (select a from l)) where n > 0",
+    "elements": "select id, k, exists(array(ts, due), x -> x > mz_now() - interval 3 seconds) as soon from {t} where "
+    "exists(array(ts, due), x -> x >= mz_now() - interval 7 seconds) and not forall(array(ts, due), x -> x < mz_now())",
+    "elements_between": "select a.id, s.k from (select id, due from {t} where exists(array(named_struct('lo', ts, "
+    "'hi', due), null), p -> p.lo <= mz_now() and mz_now() < p.hi)) a join {t} s on s.id = a.id where "
+    "size(filter(array(s.ts, a.due), x -> x between mz_now() - interval 5 seconds and mz_now())) >= 1 or s.k = 'b'",
     "dbt_macros": f"select id, k from {{t}} where due >= {dbt.dateadd('second', -5, 'mz_now()')} and "
     f"ts >= {dbt.dateadd('day', -1, dbt.date_trunc('month', 'mz_now()'))} and "
     f"{dbt.datediff('ts', 'mz_now()', 'minute')} < 6 and cast(ts as date) <= {dbt.last_day('mz_now()', 'month')}",

@@ -16,7 +16,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from support.predicates import ZONES, Grammar, Natural, compared, judge, rows
+from support.predicates import ZONES, Elements, Grammar, Natural, compared, judge, rows
 from support.project import Project
 from support.seeds import a_seed
 from support.session import COMPILED, INTERPRETED
@@ -154,6 +154,28 @@ def test_a_search_in_a_search(project: Project) -> None:
     as_of = 1_710_909_800_000
     source = rows(random.Random(3), NATURAL_ZONES["Asia/Kolkata"], f"{as_of}L", True)
     assert judge(project, "Asia/Kolkata", [text], as_of, source) == (1, 0)
+
+
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.first(1)
+@pytest.mark.parametrize(("count", "depth"), [(10, 0), (60, 1)])
+def test_elements_of_arrays(project: Project, count: int, depth: int) -> None:
+    """The clock in a lambda, over arrays with NULLs, without elements, and NULL: most are windows, and right."""
+    windows = drive(project, count, a_seed(), depth, NATURAL_ZONES, Elements, natural=True)
+    print(f"{len(windows)} of {count} predicates of elements are windows")
+    assert len(windows) >= 0.6 * count
+
+
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
+def test_an_element_that_is_null_counts_by_the_setting(project: Project) -> None:
+    """Under a NOT, NULL and FALSE differ."""
+    texts = [f"not exists({a}, x -> x >= {{n}})" for a in ("array(a, e, null)", "array(e)", "if(b, array(a), null)")]
+    as_of = 1_710_909_800_000
+    for three in ("true", "false"):
+        project.spark.conf.set("spark.sql.legacy.followThreeValuedLogicInArrayExists", three)
+        source = rows(random.Random(3), NATURAL_ZONES["UTC"], f"{as_of}L", True)
+        assert judge(project, "UTC", texts, as_of, source) == (len(texts), 0)
 
 
 #: a month and an hour around: each of up to four days leads to the last day of February

@@ -283,6 +283,46 @@ class Natural(Grammar):
         return rng.choice(forms)
 
 
+class Elements(Grammar):
+    """Predicates in which the clock is compared with the elements of an array."""
+
+    def comparison(self) -> str:
+        rng = self.rng
+        array, x = self.array()
+        some, other = self.holds(x), self.holds(x)
+        forms = [
+            f"exists({array}, x -> {some})", f"exists({array}, x -> {some})", f"forall({array}, x -> {some})",
+            f"size(filter({array}, x -> {some})) > 0", f"size(filter({array}, X -> {some})) {rng.choice(['>', '='])} 1",
+            f"exists({array}, x -> {some} {rng.choice(['and', 'or'])} {other})",
+            f"forall({array}, x -> {some} {rng.choice(['and', 'or'])} {other})",
+            f"exists({array}, x -> {x} is not null and {some})", f"exists({array}, x -> {self.plain()} and {some})",
+            f"exists({array}, x -> {x} between {{n}} - interval 2 hours and {{n}})",
+            f"array_max(filter({array}, x -> {some})) is not null",
+            f"{{n}} < element_at(transform({array}, x -> {x}), 1)",
+        ]  # fmt: skip
+        return rng.choice(forms)
+
+    def array(self) -> tuple[str, str]:
+        """An array, and an instant of its element x."""
+        structs = "array(named_struct('lo', a, 'x', e), named_struct('lo', e, 'x', a + interval 1 hour), null)"
+        arrays = [
+            "array(a, e, null)", "array(e)", "array(d, cast(a as date))", "array(a, a + interval 31 minutes, e)",
+            "if(k = 1, array(e, a), null)", "cast(array() as array<timestamp>)",
+            "filter(array(e, a), y -> y is not null)",
+            "array(cast(null as timestamp))", "array(ntz, cast(e as timestamp_ntz))",
+        ]  # fmt: skip
+        return self.rng.choice([(structs, self.rng.choice(["x.lo", "x.x"])), *((one, "x") for one in arrays)])
+
+    def holds(self, x: str) -> str:
+        rng = self.rng
+        op = rng.choice(["<", "<=", ">", ">=", ">=", "<", "=", "<>"])
+        clock = rng.choice(
+            ["{n}", "{n}", "{n} - interval 90 minutes", "{n} - interval 7 days", "date_trunc('DAY', {n})", "current"]
+        ).replace("current", "cast({n} as date)")
+        side = rng.choice([x, x, f"{x} + interval 1 hour", f"date_trunc('HOUR', {x})", f"coalesce({x}, a)"])
+        return f"{side} {op} {clock}" if rng.random() < 0.5 else f"{clock} {op} {side}"
+
+
 def rng_zone(rng: Rng) -> str:
     return rng.choice(OTHER_ZONES)
 

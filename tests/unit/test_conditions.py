@@ -199,9 +199,9 @@ SCOPES = {
     ),
     "lambda": (
         "select id from t where exists(hi, ts -> ts > mz_now())",
-        [],
-        "SELECT id FROM mz_core_c0 AS `t` WHERE exists(hi, ts -> ts > mz_now())",
-        1,
+        ["c0"],
+        "SELECT * FROM mz_core_c0",
+        0,
     ),
     "over another": (
         "select id from (select distinct id, ts from t where mz_now() < ts) x where mz_now() > ts",
@@ -232,6 +232,19 @@ def test_where_the_clock_may_stand(name: str) -> None:
     assert told == compared
     assert render(found.residual) == residual
     assert len(found.notes) == notes
+
+
+def test_elements_of_an_array() -> None:
+    """What names the variable stays in the lambda; the clock may change the truth at each element."""
+    sql = "select id from t where exists(ps, TS -> ts.lo + ts.n * step < mz_now() - interval 1 hour and ts.k = k)"
+    condition = split(sql, described).cores[0].condition
+    assert render(condition.predicate) == (
+        "exists(`mz_s1`, TS -> ts.lo + ts.n * `mz_s2` < mz_now() - INTERVAL '1' HOUR AND ts.k = `mz_s3`)"
+    )
+    assert [render(row) for row in condition.row_expressions] == [
+        "transform(ps, ts -> CAST(ts.lo + ts.n * step AS TIMESTAMP) + INTERVAL '1' HOUR)", "ps", "step", "k",
+    ]  # fmt: skip
+    assert [(edge.index, edge.of_elements) for edge in condition.edges] == [(0, True)]
 
 
 def test_days_of_the_calendar_stay_on_the_clocks_side() -> None:

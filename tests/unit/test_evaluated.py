@@ -52,8 +52,8 @@ WHOLE = {
         "s.p", "no comparison of mz_now() bounds them", BELOW.format("p", "bought_at"),
     ),
     # a lambda
-    "select item, put_at from s.b where exists(array(put_at), y -> y > mz_now())": (
-        "s.b", "a LATERAL or a lambda)", BELOW.format("b", "put_at"),
+    "select item, put_at from s.b where exists(array(put_at), y -> hour(y) = hour(mz_now()))": (
+        "s.b", "and a length below a day", "`and mz_now() < put_at +",
     ),
     # the clock as a value. Groups are kept, and a filter or a LIMIT shows some of them
     "select * from (select item, max(put_at) > mz_now() - interval 5 minutes as up from s.b group by 1) where up": (

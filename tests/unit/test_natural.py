@@ -145,6 +145,15 @@ greatest(a, hi) >= {n} - interval 7 days
 a >= greatest({n} - interval 7 days, timestamp '2024-03-01')
 (k = 1 or exists(arr, x -> x = 1)) and {n} < a + interval 1 day
 array_max(times) > {n}
+exists(times, x -> x > {n})
+k = 1 or exists(times, x -> x > {n})
+exists(times, x -> x >= {n} - interval 7 hours)
+exists(periods, p -> p.lo <= {n} and {n} < p.hi)
+not exists(times, x -> x > {n} and x < a)
+forall(times, x -> {n} < x)
+size(filter(times, x -> x > {n})) > 0
+size(filter(times, x -> x between {n} - interval 1 hour and {n})) >= 3
+array_max(filter(times, x -> x > {n})) < a
 quarter(a) = quarter({n}) and year(a) = year({n})
 last_day(a) = last_day({n})
 trunc(a, 'MM') = trunc(add_months({n}, -1), 'MM')
@@ -159,7 +168,7 @@ year(a) = year({n}) and weekofyear(a) = weekofyear({n})
 hour({n}) = hour(a) and {n} < a + interval 1 day
 day({n}) = 1 and a >= {n} - interval 1 month
 """
-#: all rows are stored: these come again and again, are values of a lambda, or wrap around
+#: all rows are stored: these come again and again, or wrap around, or the elements that they compare are not known
 WHOLES = """
 date_format(a, 'MM-yyyy') = date_format({n}, 'MM-yyyy')
 cast(floor((unix_timestamp({n}) - unix_timestamp(a)) / 60) as int) < 16
@@ -168,8 +177,10 @@ cast((unix_millis({n}) - ms) / 60000 as smallint) < 16
 cast({n} as int) - k < 16
 unix_timestamp({n}) * 1000 - ms < 60000
 nvl2(hi, hi, {n}) > a + interval 1 day
-k = 1 or exists(arr, x -> x > {n})
-exists(times, x -> x > {n})
+exists(times, x -> x = {n} - interval 7 days)
+exists(times, x -> hour(x) = hour({n}))
+size(filter(times, x -> case when {n} < a then x > {n} end)) = 1
+aggregate(times, 0, (n, x) -> n + if(x > {n}, 1, 0)) > 2
 dayofweek({n}) = dayofweek(a)
 weekofyear(a) = weekofyear({n})
 """

@@ -91,7 +91,7 @@ APART = (
     f"select x.id from ({INNER}) x join (select distinct id from u where mz_now() < k) y using (id) "
     "where mz_now() >= due",
     f"select x.* from ({INNER}) x join u using (id) join u w using (id) where mz_now() >= due",  # not written out
-    "select id from (select id, due from t where exists(array(1), e -> mz_now() < e)) x where mz_now() >= due",
+    "select id from (select id, due from t where exists(array(1), e -> hour(mz_now()) < e)) x where mz_now() >= due",
     f"select id from ({INNER}) x (a, b) where mz_now() >= b",
 )
 

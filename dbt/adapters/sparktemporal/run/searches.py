@@ -19,7 +19,7 @@ from ..temporal.clock.instants import FIRST_MS, format_instant
 from ..temporal.clock.zones import Zone, is_offset
 from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
-from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Guard, MonotoneComparison
+from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Edge, Guard, MonotoneComparison
 from ..temporal.predicates.grid import RISES, Moving, Offsets, near, rising
 from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
@@ -27,6 +27,7 @@ from ..temporal.predicates.near import has_slack, is_read_otherwise
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.sql.spark.settings import ANSI
+from ..temporal.sql.spark.type_rules import inner
 from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
 
 #: margin around the changes of a zone, ms
@@ -37,7 +38,7 @@ _LONGEST_UNIT = 400 * 86_400_000
 
 def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> Condition:
     """A condition with the kinds of its edges and the searches of its steps. types: of the row expressions."""
-    kinds = [operand_kind(e.comparison, types[e.index]) for e in judged.edges]
+    kinds = [_kind(edge, types[edge.index]) for edge in judged.edges]
     steps = tuple(_typed_step(step, judged, types, zone) for step in judged.steps)
     if any(_cuts_doubles(step, types) for step in judged.steps) and zone.warehouse.setting(ANSI).lower() == "true":
         # a search goes on to where such a cast raises, in thousands of years
@@ -48,6 +49,16 @@ def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> C
         edges=tuple(replace(e, comparison=replace(e.comparison, kind=k)) for e, k in zip(judged.edges, kinds)),
         steps=steps,
     )
+
+
+def _kind(edge: Edge, spark_type: str) -> str:
+    """The kind of an edge. Raises Unlistable for elements that a read alone can compare with the clock."""
+    if not edge.of_elements:
+        return operand_kind(edge.comparison, spark_type)
+    try:
+        return operand_kind(edge.comparison, inner(spark_type.lower(), "") or spark_type)
+    except Refusal as why:
+        raise Unlistable(why.code, why.found, why.why, why.instead, (edge.comparison.at,)) from None
 
 
 def _cuts_doubles(step: MonotoneComparison, types: list[str]) -> bool:

@@ -18,7 +18,7 @@ from ...errors import Refusal
 from ..clock.instants import format_instant
 from ..predicates.bounds import edges_of
 from ..predicates.clock_text import evaluated
-from ..predicates.conditions import LISTED, MONTHS, UNIT, Guard, MonotoneComparison
+from ..predicates.conditions import LISTED, MONTHS, UNIT, Edge, Guard, MonotoneComparison
 from ..predicates.days import TRUNCATED
 from ..predicates.lengths import DAY_MS, moved
 from ..predicates.ordered import YEARS, YEARS_END
@@ -38,9 +38,10 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
     """
     condition, calls = typed.core.condition, typed.calls
     assert condition is not None
-    points, around = ["mz_lower"], []
+    points = ["mz_lower"]
     for edge in condition.edges:
-        points += edges_of(static_column(edge.index), edge.comparison.kind)
+        points += [] if edge.of_elements else edges_of(static_column(edge.index), edge.comparison.kind)
+    around = [_edges_of_elements(edge) for edge in condition.edges if edge.of_elements]
     for step in condition.steps:
         if step.search == LISTED:
             around.append(f"coalesce({render(step.other)}, CAST(array() AS ARRAY<BIGINT>))")
@@ -84,6 +85,13 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
         f") AS mz_spanned\n"
         f"{each}"
     )
+
+
+def _edges_of_elements(edge: Edge) -> str:
+    """SQL of an array of the instants at which a comparison of the clock with an element can change."""
+    each = ", ".join(edges_of("mz_e", edge.comparison.kind))
+    listed = f"flatten(transform({quote(static_column(edge.index))}, `mz_e` -> array({each})))"
+    return f"coalesce({listed}, CAST(array() AS ARRAY<BIGINT>))"
 
 
 def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:

@@ -114,14 +114,14 @@ def _comparison(node: exp.Expr, written: str, moves: Moves) -> Comparison | None
     if found is None or found.operator == "<>":
         return None
     for one in found.both_ways:
-        clock, other = _bare(one.left.unnest(), one.right.unnest(), moves)
+        clock, other = bare(one.left.unnest(), one.right.unnest(), moves)
         if is_mz_now(clock) and not has_clock(other):
             # mz_now() is never NULL, so as a conjunct `<=>` is TRUE exactly when `=` is
             return Comparison(one.operator, as_instant(other, written), written, clock.meta["start"])
     return None
 
 
-def _bare(clock: exp.Expr, other: exp.Expr, moves: Moves) -> tuple[exp.Expr, exp.Expr]:
+def bare(clock: exp.Expr, other: exp.Expr, moves: Moves) -> tuple[exp.Expr, exp.Expr]:
     """Both sides of a comparison, after the lengths beside the clock moved to the other side.
 
     `mz_now() - interval 5 minutes` against x becomes mz_now() against `x + interval 5 minutes`. Spark's arithmetic on

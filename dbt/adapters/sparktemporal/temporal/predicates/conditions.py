@@ -24,11 +24,11 @@ from ..sql.functions.calls import arguments, function, picks, starts_with_unit
 from ..sql.functions.row import Picks
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render
 from ..sql.text.helper_columns import static_column
-from .comparisons import Comparison
+from .comparisons import Comparison, bare
 from .grid import Grid
 from .lengths import is_below_a_day, moved
 from .logic import PredicateVisitor, branches_of, is_null, legs_of, not_, parts_of, values_of
-from .monotonicity import NONE, Side, Unlistable, is_side, side
+from .monotonicity import NONE, Side, Unlistable, is_side, not_listable, side
 from .periods_between import period_changes
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
@@ -53,6 +53,8 @@ class Edge:
 
     index: int
     comparison: Comparison
+    #: whether the row expression is an array, and the clock is compared with each element
+    of_elements: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ class _Analysis(PredicateVisitor[None]):
     known: dict[str, int] = field(default_factory=dict)
     #: the conditions of the CASEs around a node, each with whether it is TRUE or not TRUE there
     guards: tuple[tuple[exp.Expr, bool], ...] = ()
+    #: the variable of the lambda around a node, in lower case, and its array
+    variable: tuple[str, exp.Expr] | None = None
 
     def of(self, predicate: exp.Expr) -> Condition:
         self.visit(predicate)
@@ -156,12 +160,43 @@ class _Analysis(PredicateVisitor[None]):
         if isinstance(node, exp.Is) and is_null(node.expression) and is_side(node.this):
             return  # the clock is never NULL
         _refuse_uncompared(node)
+        over = _over_elements(node)
+        if over is not None:
+            self._elements(node, *over)
+            return
         for child in node.iter_expressions():
             self.visit(child)
 
     def branches(self, node: exp.If | exp.Case, inverted: bool) -> None:
         for part, key, within in self._arms(node):
             within.visit(part.args[key])
+
+    def _elements(self, node: exp.Expr, array: exp.Expr, each: exp.Lambda) -> None:
+        """Record the instants at which a predicate over the elements of an array can change."""
+        (name,) = each.expressions
+        nested = self.variable is not None or has_clock(array) or name.name.lower().startswith("mz_")
+        if nested or any(map(has_clock, each.find_all(exp.Case, exp.If))):
+            raise not_listable(node, "the elements with which the clock is compared are not known before")
+        replace(self, variable=(name.name.lower(), array)).visit(each.this)
+
+    def _names_element(self, node: exp.Expr) -> bool:
+        return self.variable is not None and names_variable(node, self.variable[0])
+
+    def _beside_elements(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr) -> None:
+        """Record the changes of a comparison of the clock with each element of an array."""
+        clock, other = bare(clock, other, moves=lambda length: False)
+        if self.variable is None or not is_mz_now(clock):
+            raise not_listable(
+                node, "beside the elements of an array there is more than mz_now() and a length below a day"
+            )
+        name, array = self.variable
+        instant = as_instant(other, fragment(node)).unnest()
+        if not isinstance(instant, exp.Identifier):
+            each = exp.Lambda(this=instant.copy(), expressions=[exp.to_identifier(name)])
+            array = exp.Anonymous(this="transform", expressions=[array.copy(), each])
+        index = replace(self, variable=None)._static(array)
+        compared = Comparison("=", other, fragment(node), clock.meta["start"])
+        self.edges.append(Edge(index, compared, of_elements=True))
 
     def _arms(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, str, _Analysis]]:
         """The parts of a CASE, as (node, key), each with the analysis under the conditions that hold there."""
@@ -198,6 +233,9 @@ class _Analysis(PredicateVisitor[None]):
             return
         if has_clock(left) or has_clock(right):
             clock, other = (left, right) if has_clock(left) else (right, left)
+            if self._names_element(left) or self._names_element(right):
+                self._beside_elements(node, clock, other)
+                return
             if is_mz_now(clock):
                 instant = as_instant(other, fragment(node))
                 index = self._static(instant)
@@ -277,9 +315,12 @@ class _Analysis(PredicateVisitor[None]):
 
         Returns the node; or a column, where the whole node is such a part.
         """
-        if not has_clock(node) and not isinstance(node, exp.If):  # a branch of a CASE is no expression
-            if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
-                return node
+        if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
+            return node
+        if isinstance(node, exp.Lambda):
+            return self._hoisted_lambda(node)
+        # a branch of a CASE is no expression
+        if not has_clock(node) and not isinstance(node, exp.If) and not self._names_element(node):
             return node if is_below_a_day(node) else self._column(node)
         if isinstance(node, exp.Case) and node.args.get("this") is None:
             for part, key, within in self._arms(node):  # a condition without the clock still protects from errors
@@ -298,6 +339,14 @@ class _Analysis(PredicateVisitor[None]):
     def _column(self, node: exp.Expr) -> exp.Expr:
         return exp.column(exp.to_identifier(static_column(self._static(node)), quoted=True))
 
+    def _hoisted_lambda(self, node: exp.Lambda) -> exp.Expr:
+        """`_hoisted` for a lambda: what names its variable stays."""
+        if self.variable is not None or len(node.expressions) != 1:
+            raise not_listable(node, "the elements with which the clock is compared are not known before")
+        within = replace(self, variable=(node.expressions[0].name.lower(), exp.null()))
+        node.set("this", within._hoisted(node.this))
+        return node
+
     def _static(self, node: exp.Expr) -> int:
         node = node.copy()
         for guard, holds in reversed(self.guards):
@@ -305,11 +354,44 @@ class _Analysis(PredicateVisitor[None]):
             if not holds:
                 test = not_(exp.NullSafeEQ(this=test, expression=exp.true()))
             node = exp.Case(ifs=[exp.If(this=test, true=node)])
+        if self._names_element(node):
+            raise not_listable(node, "it is of an element, and not of the row")
         key = render(node)
         if key not in self.known:
             self.known[key] = len(self.statics)
             self.statics.append(node)
         return self.known[key]
+
+
+#: functions of an array and a lambda over its elements
+_OVER_ELEMENTS = ("exists", "forall", "filter")
+
+
+def _over_elements(node: exp.Expr) -> tuple[exp.Expr, exp.Lambda] | None:
+    """The array and the lambda of a call with the clock in the lambda; None for any other node."""
+    if not any(isinstance(part, exp.Lambda) and has_clock(part) for part in node.iter_expressions()):
+        return None
+    if node.name.lower() in _OVER_ELEMENTS and len(node.expressions) == 2:
+        array, each = node.expressions
+        if isinstance(each, exp.Lambda) and len(each.expressions) == 1:
+            return array, each
+    raise not_listable(node, "the elements with which the clock is compared are not known before")
+
+
+def names_variable(node: exp.Expr, name: str) -> bool:
+    """Whether an expression of a lambda names its variable. name: in lower case.
+
+    >>> from ..sql.text.dialect import expression
+    >>> [names_variable(expression(f"f(a, x -> {sql})").expressions[1].this, "x") for sql in ("x.lo", "a.x", "X + 1")]
+    [True, False, True]
+    """
+    for found in node.find_all(exp.Identifier):
+        above = found.parent
+        if found.name.lower() != name or isinstance(above, exp.Dot) and found.arg_key == "expression":
+            continue
+        if not isinstance(above, exp.Column) or above.parts[0] is found:
+            return True
+    return False
 
 
 def _refuse_uncompared(node: exp.Expr) -> None:

@@ -128,7 +128,7 @@ def number_side(node: exp.Expr) -> Side:
     """`side`; raises Unlistable for a text, which Spark casts to a number or an instant with another order."""
     found = side(node)
     if found.is_text:
-        raise _refusal(node, "it is a text here, and not in the order of texts")
+        raise not_listable(node, "it is a text here, and not in the order of texts")
     return found
 
 
@@ -138,7 +138,7 @@ def _side(node: exp.Expr) -> Side:
     if isinstance(node, (exp.Add, exp.Sub)):
         left, right = node.left, node.right
         if has_clock(left) and has_clock(right):
-            raise _refusal(node, "mz_now() stands in it twice")
+            raise not_listable(node, "mz_now() stands in it twice")
         if has_clock(left):
             return _moved(left, by=right)
         if isinstance(node, exp.Add):
@@ -153,7 +153,7 @@ def _side(node: exp.Expr) -> Side:
     called = function(node)
     if called is not None:
         return _call(node, called)
-    raise _refusal(node, "it is no function of the clock that only rises or only falls")
+    raise not_listable(node, "it is no function of the clock that only rises or only falls")
 
 
 #: rounded away from zero, as dbt-spark's datediff has it
@@ -179,7 +179,7 @@ def _chosen(node: exp.Case | exp.If) -> Side:
     """The side of a CASE or IF whose conditions lack the clock: for each row it is one function of the clock."""
     tests = [branch.this for branch in branches_of(node)[0]]
     if any(map(has_clock, tests)) or isinstance(node, exp.Case) and node.this and has_clock(node.this):
-        raise _refusal(node, "the clock decides which value it has")
+        raise not_listable(node, "the clock decides which value it has")
     return _one_of(node, values_of(node))
 
 
@@ -187,7 +187,7 @@ def _one_of(node: exp.Expr, values: Sequence[exp.Expr]) -> Side:
     """One of several values, some of which are functions of the clock that all rise or all fall."""
     sides = [side(value) for value in values if has_clock(value)]
     if len({(s.is_increasing, s.is_text) for s in sides}) != 1:
-        raise _refusal(node, "it rises with the clock in one part and falls in another")
+        raise not_listable(node, "it rises with the clock in one part and falls in another")
     added, of_fields = (tuple(x for one in sides for x in getattr(one, name)) for name in ("added", "of_fields"))
     months = max((one._months() for one in sides), key=(NONE, DAYS, OTHER).index)
     return Side(sides[0].is_increasing, added, months=months, of_fields=of_fields, is_text=sides[0].is_text)
@@ -218,7 +218,7 @@ def _call(node: exp.Expr, called: Function) -> Side:
     if is_monotone and holds and is_known and all(zone.is_string for zone in zones):
         return _monotone(node, called, given[with_clock[0]], with_clock[0] == called.decreasing, unit)
     if len(with_clock) == 1 and not holds and called.amount is not None:
-        raise _refusal(node, f"moved by a {unit.lower()}, the clock goes back at the end of a month")
+        raise not_listable(node, f"moved by a {unit.lower()}, the clock goes back at the end of a month")
     raise _refusal_of_call(node, called)
 
 
@@ -226,10 +226,10 @@ def _refusal_of_call(node: exp.Expr, called: Function) -> Unlistable:
     if isinstance(node, exp.Cast):
         side(node.this)
         as_type = node.to.sql(dialect="spark").upper()
-        return _refusal(node, f"as {as_type} the clock does not only rise or only fall")
+        return not_listable(node, f"as {as_type} the clock does not only rise or only fall")
     if not isinstance(node, exp.Anonymous):
-        return _refusal(node, "it is no function of the clock that only rises or only falls")
-    return _refusal(node, f"{called.name} of the clock does not only rise or only fall")
+        return not_listable(node, "it is no function of the clock that only rises or only falls")
+    return not_listable(node, f"{called.name} of the clock does not only rise or only fall")
 
 
 def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
@@ -256,11 +256,12 @@ def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
     negative = isinstance(divisor, exp.Neg)
     number = divisor.this if negative else divisor
     if not isinstance(number, exp.Literal) or number.is_string or float(number.name) < 1:
-        raise _refusal(node, "whether it rises or falls with the clock is not known before the row")
+        raise not_listable(node, "whether it rises or falls with the clock is not known before the row")
     return moves.turned() if negative else moves.and_()
 
 
-def _refusal(node: exp.Expr, why: str) -> Unlistable:
+def not_listable(node: exp.Expr, why: str) -> Unlistable:
+    """The error for a function of the clock whose changes are not known before a read."""
     return Unlistable(
         "ST324",
         fragment(node),

@@ -17,6 +17,8 @@ from ..sql.functions.row import Local
 #: longer leaps than these are no daylight saving (s)
 _LONGEST = 3 * 3_600
 _QUARTER = 900
+#: a key in the meta of a call of mz_now(): reads may evaluate the predicate around it, see `is_read_otherwise`
+READ_OTHERWISE = "mz_read_otherwise"
 
 
 def is_regular(change: Change) -> bool:
@@ -39,8 +41,10 @@ def is_read_otherwise(node: exp.Expr) -> bool:
         called = function(part)
         if isinstance(part, (exp.Case, exp.Tuple)) or called is not None and called.picks is not None:
             return True
-        if called is not None and (
-            called.slack or called.local is Local.ZONE or called.makes and called.increasing is None
+        if (
+            READ_OTHERWISE in part.meta
+            or called is not None
+            and (called.slack or called.local is Local.ZONE or called.makes and called.increasing is None)
         ):
             return True
     return False

@@ -21,7 +21,7 @@ from ..sql.names.bind import sources_of
 from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.names.projection import expand_stars
-from ..sql.names.scope import Describe, quote_name
+from ..sql.names.scope import Describe, is_lambda_variable, quote_name
 from ..sql.text.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
 
 _COLUMN = "mz_h"
@@ -137,11 +137,11 @@ def _is_named(table: exp.Table, ctes: Mapping[str, exp.CTE]) -> bool:
 
 
 def _belongs_to(call: exp.Expr, select: exp.Select) -> bool:
-    """Whether a call decides about the rows of a SELECT: it stands in the WHERE, outside of subqueries and lambdas."""
+    """Whether a call decides about the rows of a SELECT: it stands in the WHERE, outside of subqueries."""
     node = call
     while node.parent is not None and node.parent is not select:
         node = node.parent
-        if isinstance(node, (exp.Query, exp.Lambda)):
+        if isinstance(node, exp.Query):
             return False
     return node.arg_key == "where"
 
@@ -166,7 +166,7 @@ def can_give_up(inner: exp.Select) -> bool:
     if not _is_plain(inner) or not all(_belongs_to(call, inner) for call in mz_now_calls(inner)):
         return False
     temporal = [c for c in conjuncts(inner.args["where"].this) if has_clock(c)]
-    return not any(c.find(exp.Query, exp.Lambda) for c in temporal)
+    return not any(c.find(exp.Query) for c in temporal)
 
 
 def _merge(
@@ -209,7 +209,8 @@ def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers
         rewritten = exp.Paren(this=predicate.copy())
         for column in list(rewritten.find_all(exp.Column)):
             around = column.parent
-            if around is not None and starts_with_unit(around) and column is around.expressions[0]:
+            unit = around is not None and starts_with_unit(around) and column is around.expressions[0]
+            if unit or is_lambda_variable(column):
                 continue
             text = render(column)
             if text not in names:

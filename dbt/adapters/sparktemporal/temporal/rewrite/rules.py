@@ -12,6 +12,7 @@ from ..sql.names.ctes import eliminate_ctes
 from ..sql.names.scope import Describe
 from .above_groups import clock_above_groups
 from .added_months import with_added_months
+from .array_bounds import write_out_array_bounds
 from .conditional_aggregates import write_out_conditional_aggregates
 from .distinct_unions import write_out_unions
 from .merge_subqueries import merge_nested
@@ -61,6 +62,7 @@ RULES: tuple[Rule, ...] = (
     _by_columns(write_out_sets),
     _by_session(write_out_time_macros),
     _alone(with_added_months),
+    _by_columns(write_out_array_bounds),
     _alone(eliminate_ctes),
     _by_groups,
     _alone(write_out_unions),

@@ -204,7 +204,7 @@ def _beside_the_clock(select: exp.Select, owned: Sequence[tuple[exp.Expr, exp.Se
     return "a query inside of its SELECT has the clock too" if others or any(map(has_clock, named_ctes(select))) else ""
 
 
-_ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATERAL or a lambda", "above the rows"
+_ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join or a LATERAL", "above the rows"
 _CORRELATED = "its SELECT names columns from outside, or reads nothing"
 
 
@@ -214,8 +214,7 @@ def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
     join: exp.Join | None = None
     lateral = False
     while node is not None and not isinstance(node, exp.Select):
-        # the variables of a lambda belong to no row: only a read knows the values that it compares
-        lateral = lateral or isinstance(node, (exp.Lateral, exp.Lambda))
+        lateral = lateral or isinstance(node, exp.Lateral)
         if isinstance(node, exp.Join):
             join = node
         child, node = node, node.parent

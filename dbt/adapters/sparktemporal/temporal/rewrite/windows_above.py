@@ -64,7 +64,7 @@ def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) ->
     Raises Stays where the clock stands elsewhere too.
     """
     own, numbers = conjuncts_of(select), count()
-    if any(has_clock(part) and part.find(exp.Query, exp.Lambda) for part in own):
+    if any(has_clock(part) and part.find(exp.Query) for part in own):
         raise Stays
     select.set("where", None)
     for item in kept_one_by_one(select):  # a WHERE is above the side that an outer join fills with NULLs

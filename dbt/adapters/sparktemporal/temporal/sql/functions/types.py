@@ -24,6 +24,8 @@ class Rule(Enum):
     TEXTS = "a text, of texts"
     INSTANT = "that of the instant which is moved"
     LIST = "an array"
+    ARRAY = "an array of one type for all arguments"
+    ELEMENT = "that of the elements of an array"
     PART = "a part of a time, which the first argument names"
     WINDOW = "a window of time"
 
@@ -31,7 +33,7 @@ class Rule(Enum):
 _RULES = {
     Rule.FIRST: """
         min max min_by max_by first first_value last last_value any_value lag lead nth_value nullif bit_and bit_or
-        bit_xor mode
+        bit_xor mode filter
     """,
     Rule.ABSOLUTE: "abs negative positive",
     Rule.COMMON: "coalesce nvl ifnull greatest least",
@@ -43,6 +45,8 @@ _RULES = {
     Rule.TEXTS: "concat lpad rpad left right substr reverse",
     Rule.INSTANT: "timestampadd dateadd date_add",
     Rule.LIST: "collect_list collect_set array_agg",
+    Rule.ARRAY: "array",
+    Rule.ELEMENT: "array_max array_min",
     Rule.PART: "date_part datepart",
     Rule.WINDOW: "window session_window",
 }

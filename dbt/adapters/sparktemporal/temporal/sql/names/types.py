@@ -18,7 +18,7 @@ from ..spark.combined_types import BROKEN, TIMES, VOID, WHOLE
 
 _PLAIN = (*WHOLE, *BROKEN, *TIMES, "string", "boolean", "binary")
 #: one argument decides, whatever stands beside it
-_BY_ONE = (Rule.FIRST, Rule.INSTANT, Rule.LIST, Rule.WINDOW)
+_BY_ONE = (Rule.FIRST, Rule.INSTANT, Rule.LIST, Rule.ELEMENT, Rule.WINDOW)
 
 
 def type_of(value: exp.Expr, of_column: Callable[[exp.Column], str]) -> str:
@@ -46,6 +46,8 @@ def _in_any_session(node: exp.Expr, found: str, kinds: set[str | None]) -> bool:
     """Whether an expression has the type `found` under any settings. kinds: the types of the parts that decide it."""
     if isinstance(node, exp.Cast):
         return _is_plain(found)
+    if isinstance(node, exp.Transform):
+        return False
     if isinstance(node, exp.Anonymous):
         if known(node.name, len(node.expressions)).local_name:  # TIMESTAMP_NTZ in some sessions
             return False

@@ -153,6 +153,22 @@ def _of_subquery(node: exp.Expr, types: Types) -> str | None:
     return types(node.this.selects[0]) if isinstance(node.this, exp.Select) and len(node.this.selects) == 1 else None
 
 
+def _of_transform(node: exp.Expr, types: Types) -> str | None:
+    """The type of an array of what a lambda makes of each element of another one."""
+    element, each = inner(types(node.this), ""), node.expression
+    if not isinstance(each, exp.Lambda) or len(each.expressions) != 1:
+        return None
+    variable = each.expressions[0].name
+
+    def of(part: exp.Expr) -> str | None:
+        if isinstance(part, exp.Identifier):
+            return element if part.name == variable else None
+        return types(part) if isinstance(part, exp.Column) else type_of(part, of)
+
+    made = of(each.this)
+    return None if made is None else f"array<{made}>"
+
+
 def _of_this(node: exp.Expr, types: Types) -> str | None:
     return types(node.this)
 
@@ -182,6 +198,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Types], str | None]] = {
     exp.Trim: _text,
     exp.Substring: _text,
     exp.Subquery: _of_subquery,
+    exp.Transform: _of_transform,
     exp.Distinct: lambda node, types: types(node.expressions[0]) if len(node.expressions) == 1 else None,
     exp.Neg: lambda node, types: _absolute([types(node.this)]),
     exp.Paren: _of_this,
@@ -276,5 +293,7 @@ _BY_ARGUMENTS: dict[Rule, Callable[[Sequence[str | None]], str | None]] = {
     Rule.TEXTS: _of_texts,
     Rule.INSTANT: _instant,
     Rule.LIST: lambda given: f"array<{given[0]}>" if given and given[0] else None,
+    Rule.ARRAY: lambda given: f"array<{kind}>" if (kind := common(given)) else None,
+    Rule.ELEMENT: lambda given: inner(given[0], ""),
     Rule.WINDOW: _window,
 }

@@ -1,0 +1,186 @@
+"""The clock in a lambda over an array -> the clock beside the least or greatest element.
+
+    exists(due, x -> x >= mz_now() - interval 1 hour)      array_max(due) >= mz_now() - interval 1 hour
+    forall(due, x -> x < mz_now())                         (array_max(due) is null or array_max(due) < mz_now())
+                                                           and forall(due, x -> x is not null or null)
+    size(filter(due, x -> x > mz_now())) > 0               array_max(due) > mz_now()
+    exists(p, x -> x.k = 1 and x.at > mz_now())            array_max(transform(filter(p, x -> x.k = 1), x -> x.at)) > …
+
+The first, third and fourth line hold where FALSE and NULL count alike: in the conjunctions and disjunctions of a WHERE,
+an ON or a HAVING. Elsewhere `exists` stays NULL for an array that is NULL, and as Spark has it for one with NULLs:
+
+    not exists(due, x -> x > mz_now())
+      ->  not (array_max(due) is not null and array_max(due) > mz_now() or exists(due, x -> x is null and null))
+
+A lambda stays as it is where its elements are no instants, dates or whole numbers: only for these the greatest element
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..predicates.conditions import names_variable
+from ..predicates.logic import both_bounds, comparison
+from ..predicates.monotonicity import is_side
+from ..predicates.near import READ_OTHERWISE
+from ..sql.functions.calls import is_aggregate_call, nondeterministic
+from ..sql.names.bind import typed_columns
+from ..sql.names.ctes import visible_ctes
+from ..sql.names.scope import Describe
+from ..sql.spark.combined_types import WHOLE
+from ..sql.spark.decimals import digits
+from ..sql.spark.errors import SparkError
+from ..sql.text.dialect import conjunction, has_clock, mz_now_calls, shown_as
+from ..sql.text.shapes import Shape, filled
+
+_EXISTS, _FORALL = "exists", "forall"
+_IS_SOME = tuple(map(Shape, ("size(mz_a) > 0", "size(mz_a) >= 1", "cardinality(mz_a) > 0", "0 < size(mz_a)")))
+#: TRUE where the least or greatest element passes
+_PASSES = "mz_edge {op} mz_clock"
+#: (of exists, of forall), each equal to its call for every row
+_EXACT: Mapping[str, str] = {
+    _EXISTS: "(mz_edge IS NOT NULL AND mz_edge {op} mz_clock OR exists(mz_a, x -> x IS NULL AND NULL))",
+    _FORALL: "((mz_edge IS NULL OR mz_edge {op} mz_clock) AND forall(mz_a, x -> x IS NOT NULL OR NULL))",
+}
+_CONDITIONS = (exp.Where, exp.Having, exp.Join, exp.Filter, exp.Case, exp.If)
+
+
+class _Stays(Exception):
+    """A lambda stays as it is."""
+
+
+def write_out_array_bounds(tree: exp.Query, describe: Describe) -> None:
+    """Write each lambda over the clock of a model as a comparison, where possible, in place.
+
+    >>> from ..sql.text.dialect import parse, render
+    >>> tree = parse("select 1 as a from t where exists(due, x -> mz_now() <= x)")
+    >>> write_out_array_bounds(tree, lambda query: [("due", "array<timestamp>")])
+    >>> render(tree)
+    'SELECT 1 AS a FROM t WHERE array_max(due) >= mz_now()'
+    """
+    for node in reversed(list(tree.find_all(exp.Lambda))):
+        call = node.parent
+        if not isinstance(call, exp.Anonymous) or not has_clock(node) or not _decides(call):
+            continue
+        try:
+            old, new = _written_out(call, describe)
+        except (_Stays, Refusal, SparkError):  # the model's own text raises its errors
+            continue
+        old.replace(shown_as(new, old))
+
+
+def _decides(call: exp.Expr) -> bool:
+    """Whether a call decides about rows or about the value of an aggregate, a CASE or an IF; else it is a value."""
+    above = call.parent
+    while above is not None and not isinstance(above, exp.Query):
+        if isinstance(above, _CONDITIONS) or is_aggregate_call(above):
+            return True
+        above = above.parent
+    return False
+
+
+def _written_out(call: exp.Anonymous, describe: Describe) -> tuple[exp.Expr, exp.Expr]:
+    """(the expression to replace, what replaces it)."""
+    old: exp.Expr = call
+    quantifier = call.name.lower()
+    if quantifier == "filter":
+        quantifier, old = _EXISTS, _counted(call)
+        if not _counts_as_true(old):
+            raise _Stays
+    if quantifier not in _EXACT or len(call.expressions) != 2:
+        raise _Stays
+    array, of = call.expressions
+    if not isinstance(of, exp.Lambda) or len(of.expressions) != 1 or has_clock(array) or of.find(exp.Query):
+        raise _Stays
+    nested = of.this.find(exp.Lambda) or call.find_ancestor(exp.Lambda)
+    if nested or nondeterministic(call) is not None:
+        raise _Stays
+    return old, _of(quantifier, array, of.expressions[0], of.this, _counts_as_true(old), call, describe)
+
+
+def _counted(call: exp.Anonymous) -> exp.Expr:
+    """The comparison that is TRUE where an array has an element; raises _Stays for an array of another use."""
+    above = call.parent and call.parent.parent
+    if not isinstance(above, exp.Expr) or not any((shape.match(above) or {}).get("mz_a") is call for shape in _IS_SOME):
+        raise _Stays
+    return above
+
+
+def _counts_as_true(node: exp.Expr) -> bool:
+    """Whether FALSE and NULL of a node count alike."""
+    while isinstance(node.parent, (exp.And, exp.Or, exp.Paren)):
+        node = node.parent
+    above = node.parent
+    return isinstance(above, (exp.Where, exp.Having)) or isinstance(above, exp.Join) and node.arg_key == "on"
+
+
+def _of(
+    quantifier: str, array: exp.Expr, x: exp.Expr, holds: exp.Expr, is_true: bool, call: exp.Expr, describe: Describe
+) -> exp.Expr:
+    """A predicate equal to a quantifier over the elements x of an array; where is_true, TRUE for the same rows."""
+    holds = holds.unnest()
+    if isinstance(holds, exp.Between) and not holds.args.get("symmetric"):
+        holds = both_bounds(holds)
+    distributes = exp.Or if quantifier == _EXISTS else exp.And
+    if isinstance(holds, distributes):
+        both = [_of(quantifier, array, x, one, is_true, call, describe) for one in (holds.left, holds.right)]
+        return exp.paren(distributes(this=both[0], expression=both[1]))
+    if not has_clock(holds):
+        rest = exp.Lambda(this=holds.copy(), expressions=[x.copy()])
+        return exp.Anonymous(this=quantifier, expressions=[array.copy(), rest])
+    if quantifier == _EXISTS and isinstance(holds, exp.And) and is_true:
+        parts = list(holds.flatten())
+        static = [part for part in parts if not has_clock(part)]
+        if len(static) != len(parts) - 1:
+            raise _Stays
+        kept = exp.Lambda(this=conjunction([exp.paren(part.copy()) for part in static]), expressions=[x.copy()])
+        (holds,) = (part.unnest() for part in parts if has_clock(part))
+        array = exp.Anonymous(this="filter", expressions=[array.copy(), kept])
+    operator, element, clock = _compared(holds, x)
+    if quantifier == _EXISTS and not is_true and clock.find(exp.Column):
+        raise _Stays  # a NULL of the clock's side would be one for an empty array, too
+    if not is_side(clock) or clock.find(exp.Null):
+        raise _Stays
+    if not (isinstance(element, exp.Identifier) and element.name.lower() == x.name.lower()):
+        each = exp.Lambda(this=element.copy(), expressions=[x.copy()])
+        array = exp.Anonymous(this="transform", expressions=[array.copy(), each])
+    name = "array_max" if (operator in (">", ">=")) is (quantifier == _EXISTS) else "array_min"
+    edge = exp.Anonymous(this=name, expressions=[array.copy()])
+    _check_ordered(edge, call, describe)
+    text = _PASSES if is_true and quantifier == _EXISTS else _EXACT[quantifier]
+    found = filled(text.format(op=operator), {"mz_edge": edge, "mz_clock": clock, "mz_a": array})
+    for now in mz_now_calls(found):
+        now.meta[READ_OTHERWISE] = True
+    return found
+
+
+def _compared(holds: exp.Expr, x: exp.Expr) -> tuple[str, exp.Expr, exp.Expr]:
+    """(operator, the side with the element, the side with the clock) of a comparison by order; else raises _Stays."""
+    found, name = comparison(holds), x.name.lower()
+    if found is None or found.operator in ("=", "<>"):
+        raise _Stays
+    for one in found.both_ways:
+        is_apart = has_clock(one.right) and not has_clock(one.left)
+        if is_apart and names_variable(one.left, name) and not names_variable(one.right, name):
+            return one.operator, one.left.unnest(), one.right
+    raise _Stays
+
+
+def _check_ordered(edge: exp.Expr, call: exp.Expr, describe: Describe) -> None:
+    """Raise _Stays unless the elements compare with the clock in the order in which `array_max` compares them."""
+    select = call.find_ancestor(exp.Select)
+    if select is None or not select.args.get("from_"):
+        raise _Stays
+    probe = exp.select(exp.alias_(edge.copy(), "mz_edge"))
+    for key in ("from_", "joins", "laterals"):
+        part = select.args.get(key)
+        if part:
+            probe.set(key, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+    found = typed_columns(probe, describe, visible_ctes(select))
+    kind = found[0][1] if len(found) == 1 else ""
+    if kind.lower() not in (*WHOLE, "timestamp", "date") and digits(kind.lower()) is None:
+        raise _Stays
