@@ -16,7 +16,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from ..temporal.predicates.lengths import gives_date, is_local, moved
-from ..temporal.predicates.logic import PredicateVisitor, branches_of, comparison
+from ..temporal.predicates.logic import TRUTHS, PredicateVisitor, branches_of, comparison
 from ..temporal.sql.functions.calls import function
 from ..temporal.sql.functions.registry import known
 from ..temporal.sql.functions.row import DAY, Picks, Raises
@@ -134,10 +134,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         kinds = {v.kind for v in (value, *items)} - {abstract_values.NULL}
         if not abstract_values.all_alike([value, *items]) or "float" in kinds and len(kinds) > 1:
             return ANY_TRUTH if self.strict else replace(ANY_TRUTH, fails=either(*(v.fails for v in (value, *items))))
-        found = Truth(NO, YES, NO, NO)
-        for item in items:
-            found = abstract_values.or_(found, self._compared("=", value, item))
-        return found
+        return reduce(abstract_values.or_, (self._compared("=", value, item) for item in items), Truth(NO, YES, NO, NO))
 
     def _compared(self, operator: str, a: ValueRange, b: ValueRange) -> Truth:
         found = abstract_values.compared(operator, a, b)
@@ -154,7 +151,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
     def _is(self, node: exp.Is) -> Truth:
         other = node.expression.unnest()
         if isinstance(other, exp.Null):
-            if _is_truth(node.this):
+            if isinstance(node.this.unnest(), TRUTHS):
                 value = self.visit(node.this)
                 return Truth(value.null, either(value.true, value.false), NO, value.fails)
             values = self.values(node.this)
@@ -296,7 +293,3 @@ def _first(found: Sequence[T]) -> T:
 
 #: expressions of several rows
 _NOT_OF_A_ROW = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc)
-
-
-def _is_truth(node: exp.Expr) -> bool:
-    return isinstance(node.unnest(), (exp.Predicate, exp.Connector, exp.Not))

@@ -19,7 +19,7 @@ from sqlglot import exp
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
 from ..temporal.predicates.lengths import constant, gives_date, is_local, moved
-from ..temporal.predicates.logic import is_at_least, is_at_most, is_null, values_of
+from ..temporal.predicates.logic import is_at_least, is_at_most, is_null, mirrored, values_of
 from ..temporal.sql.functions.calls import function, nondeterministic, picks
 from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
 from ..temporal.sql.text.dialect import is_mz_now, render
@@ -177,7 +177,7 @@ class Sargable:
         if bits is None:
             return None
         if isinstance(node, exp.Neg):
-            return self._unless_wrapped(node.this, (_OTHER[side], -at), bits, Fraction(-1), Fraction(0))
+            return self._unless_wrapped(node.this, (mirrored(side), -at), bits, Fraction(-1), Fraction(0))
         if isinstance(node, exp.IntDiv):
             divisor = _whole(node.right)
             if divisor is None or divisor < 1:
@@ -192,7 +192,7 @@ class Sargable:
         if by is None:
             return None
         if isinstance(node, exp.Mul):
-            turned = side if by > 0 else _OTHER[side]
+            turned = side if by > 0 else mirrored(side)
             return self._unless_wrapped(base, (turned, at / by), bits, by, Fraction(0)) if by else None
         by = by if isinstance(node, exp.Add) else -by
         return self._unless_wrapped(base, (side, at - by), bits, Fraction(1), by)
@@ -296,7 +296,6 @@ class Sargable:
         return DATE if gives_date(node) or inner == DATE and days is not None else INSTANT
 
 
-_OTHER = {LEAST: MOST, MOST: LEAST}
 _TIMES = ("date", "timestamp", "timestamp_ltz", "timestamp_ntz")
 
 

@@ -8,9 +8,7 @@ from datetime import date
 from sqlglot import exp
 
 from . import types
-from .kinds import BOOL, DATE, DECIMAL, DOUBLE, INSTANT, INT, LOCAL, NULL, NUMBERS, OTHER, TEXT, Kind, Typed
-
-_NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ", LOCAL: "TIMESTAMP"}
+from .kinds import BOOL, DATE, DECIMAL, DOUBLE, INT, NULL, NUMBERS, OTHER, TEXT, Kind, Typed
 
 
 def number(node: exp.Literal) -> Typed | None:
@@ -56,7 +54,7 @@ def cast(value: str, kind: Kind, to: Kind) -> str | None:
     to_same = to.name != OTHER if kind.name == NULL else to.name in _CASTS.get(kind.name, ())
     if not to_same and not (to == DOUBLE and kind.name in NUMBERS):
         return None
-    return f"CAST({value} AS {to.sql if to.name in NUMBERS else _NAMED[to.name]})"
+    return f"CAST({value} AS {to.sql})"
 
 
 _CASTS = {INT: (INT, DECIMAL, TEXT), DECIMAL: (DECIMAL,), BOOL: (INT, TEXT)}

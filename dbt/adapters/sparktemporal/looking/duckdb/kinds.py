@@ -24,7 +24,9 @@ _SIMPLE = {
     "double": (FLOAT, 1), "string": (TEXT, 0), "boolean": (BOOL, 0), "date": (DATE, 0), "timestamp": (INSTANT, 0),
     "timestamp_ntz": (LOCAL, 0), "void": (NULL, 0),
 }  # fmt: skip
-_INTS = {3: "tinyint", 5: "smallint", 10: "int", 20: "bigint"}
+#: DuckDB's types
+_INTS = {3: "TINYINT", 5: "SMALLINT", 10: "INTEGER"}
+_NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ", LOCAL: "TIMESTAMP"}
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,14 @@ class Kind:
 
     @property
     def sql(self) -> str:
-        """The type of a number, in DuckDB's words."""
+        """The type in DuckDB's words."""
         if self.name == DECIMAL:
             return f"DECIMAL({self.digits},{self.scale})"
         if self.name == FLOAT:
             return "DOUBLE" if self.digits else "FLOAT"
-        fits = next((name for most, name in _INTS.items() if self.digits <= most), "bigint")
-        return {"int": "INTEGER"}.get(fits, fits.upper())
+        if self.name == INT:
+            return next((name for most, name in _INTS.items() if self.digits <= most), "BIGINT")
+        return _NAMED[self.name]
 
     @property
     def decimal(self) -> tuple[int, int]:

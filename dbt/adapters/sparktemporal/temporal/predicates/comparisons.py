@@ -88,17 +88,10 @@ def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Compa
     if isinstance(conjunct, exp.Between):
         if conjunct.args.get("symmetric"):
             raise Refusal("ST320", written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
-        found: list[Comparison] = []
-        static: list[exp.Expr] = []
-        for leg in conjuncts(both_bounds(conjunct)):
-            one = _comparison(leg, written, moves) if has_clock(leg) else None
-            if one is not None:
-                found.append(one)
-            elif has_clock(leg):
-                return None
-            else:
-                static.append(leg)
-        return found, static
+        legs = list(conjuncts(both_bounds(conjunct)))
+        static = [leg for leg in legs if not has_clock(leg)]
+        found = [one for leg in legs if has_clock(leg) and (one := _comparison(leg, written, moves)) is not None]
+        return (found, static) if len(found) + len(static) == len(legs) else None
     if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1 and not has_text(conjunct.expressions):
         conjunct = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
     one = (

@@ -27,15 +27,15 @@ from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison, bare
 from .grid import Grid
 from .lengths import is_below_a_day, moved
-from .logic import PredicateVisitor, branches_of, is_null, legs_of, not_, parts_of, values_of
+from .logic import TRUTHS, PredicateVisitor, branches_of, is_null, legs_of, not_, parts_of, values_of
 from .monotonicity import NONE, Side, Unlistable, is_side, not_listable, side
 from .periods_between import period_changes
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
 from .together import sequences
 
-#: nodes that make truth values. A side with such a node of the clock changes where the parts of the node change
-_TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
+#: a side of a comparison with such a node of the clock changes where the parts of the node change
+_CHANGING = (*TRUTHS, exp.Case)
 
 
 #: at the edges of the truncation unit; around the days from which months lead there; by a search in cells of time
@@ -261,7 +261,7 @@ class _Analysis(PredicateVisitor[None]):
         try:
             moves = side(clock)
         except Unlistable:
-            if any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
+            if any(isinstance(n, _CHANGING) and has_clock(n) for n in clock.walk()):
                 return False  # the values change where the truths in them do
             raise
         if not moves.is_text:

@@ -21,6 +21,9 @@ from ..sql.text.dialect import has_clock
 
 T = TypeVar("T")
 
+#: nodes that make truth values, beside CASE and calls
+TRUTHS = (exp.Predicate, exp.Connector, exp.Not)
+
 _SIGNS = {"<": {-1}, "<=": {-1, 0}, "=": {0}, ">=": {0, 1}, ">": {1}, "<>": {-1, 1}}
 #: node -> (operator, whether two NULLs are equal)
 _NODES: dict[type[exp.Expr], tuple[str, bool]] = {
@@ -179,6 +182,16 @@ def branches_of(node: exp.Expr) -> tuple[list[exp.Expr], exp.Expr | None]:
     if isinstance(node, exp.If):
         return [node], node.args.get("false")
     return node.args.get("ifs") or [], node.args.get("default")
+
+
+def conditions_of(node: exp.Expr) -> tuple[list[tuple[exp.Expr, exp.Expr]], exp.Expr | None]:
+    """(condition, value) of each branch of a CASE or an IF, and the ELSE. That of `CASE a WHEN b` is a = b."""
+    branches, default = branches_of(node)
+    found = [(branch.this, branch.args["true"]) for branch in branches]
+    if isinstance(node, exp.Case) and node.this:
+        equal = (exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(one.copy())) for one, _ in found)
+        found = list(zip(equal, (value for _, value in found)))
+    return found, default
 
 
 def values_of(node: exp.Expr) -> list[exp.Expr]:

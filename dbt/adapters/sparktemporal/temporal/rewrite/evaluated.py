@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..predicates.comparisons import Moves
+from ..predicates.logic import TRUTHS
 from ..predicates.weakening import weaken
 from ..sql.functions.calls import is_aggregate_call
 from ..sql.names.ctes import inside, visible_ctes, with_ctes
@@ -108,7 +109,7 @@ def _predicate(call: exp.Expr) -> exp.Expr | None:
             return node
         if isinstance(above, exp.If) and node.arg_key == "this":
             return node
-        if isinstance(above, (exp.Predicate, exp.Connector, exp.Not)) or isinstance(above, exp.Case) and above.this:
+        if isinstance(above, TRUTHS) or isinstance(above, exp.Case) and above.this:
             found = above
         node = above
     return found
