@@ -37,6 +37,7 @@ from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render
 from .case_branches import Branch, branches
 from .linear_aggregates import SUMMED, NoSum, Sums
+from .windows_above import Stays
 
 _PART, _PARTS = "mz_part", "mz_parts"
 _ELSEWHERE = ("joins", "laterals", "hint", "distinct", "qualify", "windows", "sort", "cluster", "distribute")
@@ -44,10 +45,6 @@ _ELSEWHERE = ("joins", "laterals", "hint", "distinct", "qualify", "windows", "so
 _MOST = 8
 #: aggregates that leave NULLs out
 _OF_VALUES = (Aggregate.COUNT, Aggregate.SUM, Aggregate.MEAN, Aggregate.VALUES)
-
-
-class _Stays(Exception):
-    """A SELECT stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ def write_out_conditional_aggregates(
         if _is_candidate(select, not_kept):
             try:
                 tree = put_in(tree, select, _over_parts(select, describe, moves, ansi))
-            except (_Stays, NoSum, Unlistable, SparkError):  # the model's own text raises its errors
+            except (Stays, NoSum, Unlistable, SparkError):  # the model's own text raises its errors
                 continue
     return tree
 
@@ -104,16 +101,16 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     above = select.copy()
     found, plain = _aggregates(above)
     if not found or any(has_clock(item) and not isinstance(item, exp.Alias) for item in select.expressions):
-        raise _Stays
+        raise Stays
     parts: dict[str, tuple[int, exp.Expr]] = {}
     for holds in [_holds(branch) for one in found for branch in one.branches if branch.has_clock]:
         _check_listed(holds, moves)
         parts.setdefault(render(holds), (len(parts) + 1, holds))
     if len(parts) > _MOST:
-        raise _Stays
+        raise Stays
     _check_sums([*(one.call for one in found), *plain], select, describe, ansi)
     if ansi and any(sum(len(branch.conditions) for branch in one.branches) > len(one.branches) for one in found):
-        raise _Stays  # an earlier condition may keep a later one from an error
+        raise Stays  # an earlier condition may keep a later one from an error
     for one in found:
         one.whole.replace(_of_parts(one, [parts[render(_holds(b))][0] if b.has_clock else 0 for b in one.branches]))
     for call in plain:
@@ -146,7 +143,7 @@ def _aggregates(select: exp.Select) -> tuple[list[_Conditional], list[exp.Expr]]
     for call in _calls(select):
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
         if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
-            raise _Stays
+            raise Stays
         if has_clock(whole):
             found.append(_conditional(call, whole))
         elif _kind(call) is not Aggregate.GROUPING:
@@ -159,7 +156,7 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
         of = select.args.get(key)
         for part in of if isinstance(of, list) else [of] if of is not None else []:
             if part.find(exp.Query) or part.find(exp.Window):
-                raise _Stays
+                raise Stays
             yield from [node for node in part.walk() if is_aggregate_call(node)]
 
 
@@ -169,7 +166,7 @@ def _conditional(call: exp.Expr, whole: exp.Expr) -> _Conditional:
         return _Conditional(whole, (Branch(around, exp.null()),), call)
     given = call.expressions if isinstance(call, exp.Anonymous) else []
     if len(given) != 1:
-        raise _Stays
+        raise Stays
     if _kind(call) is Aggregate.COUNT_IF:
         counted = exp.Anonymous(this="count_if", expressions=[exp.true()])
         return _Conditional(whole, (Branch((*around, given[0]), exp.null()),), counted)
@@ -177,14 +174,14 @@ def _conditional(call: exp.Expr, whole: exp.Expr) -> _Conditional:
     case = given[0].expressions[0] if is_distinct and len(given[0].expressions) == 1 else given[0]
     every = branches(case, around)
     if _kind(call) not in _OF_VALUES or any(has_clock(branch.value) for branch in every):
-        raise _Stays
+        raise Stays
     found = tuple(branch for branch in every if not isinstance(branch.value.unnest(), exp.Null))
     default = None
     if _kind(call) is Aggregate.SUM and not is_distinct and not around and len(found) == len(every):
         default = _zero(found)
         found = tuple(branch for branch in found if branch.value.unnest() != default)
     if not found:
-        raise _Stays
+        raise Stays
     values = [branch.value for branch in found]
     value = values[0] if len(found) == 1 else exp.Case(ifs=[exp.If(this=exp.true(), true=v.copy()) for v in values])
     argument: exp.Expr = exp.Distinct(expressions=[value.copy()]) if is_distinct else value.copy()
@@ -263,24 +260,24 @@ def _kind(call: exp.Expr) -> Aggregate | None:
 
 
 def _check_listed(holds: exp.Expr, moves: Moves) -> None:
-    """Raise Unlistable for a condition whose changes cannot be listed, _Stays for a condition that needs other rows."""
+    """Raise Unlistable for a condition whose changes cannot be listed, Stays for a condition that needs other rows."""
     if holds.find(exp.Query, exp.Window) or makes_several_rows(holds):
-        raise _Stays
+        raise Stays
     if any(is_aggregate_call(part) for part in holds.walk()):
-        raise _Stays
+        raise Stays
     for conjunct in conjuncts(holds.copy()):
         if has_clock(conjunct) and comparisons(conjunct, moves) is None:
             condition(conjunct)
 
 
 def _check_sums(calls: list[exp.Expr], select: exp.Select, describe: Describe, ansi: bool) -> None:
-    """Raises NoSum or _Stays where an aggregate cannot be kept per group."""
+    """Raises NoSum or Stays where an aggregate cannot be kept per group."""
     given = [(call, [a for a in call.expressions if not isinstance(a, (exp.Star, exp.Literal))]) for call in calls]
     if any(_kind(call) not in (*SUMMED, Aggregate.VALUES) for call in calls):
-        raise _Stays
+        raise Stays
     summed = [(call, a.copy()) for call, of in given for a in of if _kind(call) in (Aggregate.SUM, Aggregate.MEAN)]
     if any(isinstance(argument, exp.Distinct) for _, argument in summed):
-        raise _Stays
+        raise Stays
     if not summed:
         return
     probe = exp.select(*(exp.alias_(argument, f"mz_x{at}") for at, (_, argument) in enumerate(summed)))

@@ -67,6 +67,11 @@ class Core:
         """The name of the table under which the residual reads this core."""
         return PLACEHOLDER + self.name
 
+    @property
+    def read(self) -> exp.Select:
+        """The query of all its rows in the residual."""
+        return exp.select("*").from_(exp.to_table(self.placeholder))
+
 
 @dataclass(frozen=True)
 class TypedCore:

@@ -58,7 +58,7 @@ def lift(
 
 def is_whole(core: Core, place: exp.Select) -> bool:
     """Whether the place of a core gives back all its rows unchanged, without a LIMIT or the like."""
-    return place == exp.select("*").from_(exp.to_table(core.placeholder))
+    return place == core.read
 
 
 def climb_all(

@@ -16,12 +16,11 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
-from ..sql.functions.calls import starts_with_unit
 from ..sql.names.bind import sources_of
 from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.names.projection import expand_stars
-from ..sql.names.scope import Describe, is_lambda_variable, quote_name
+from ..sql.names.scope import Describe, quote_name, row_columns
 from ..sql.text.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
 
 _COLUMN = "mz_h"
@@ -182,8 +181,7 @@ def _merge(
         rows.set("where", None)
         visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
         expand_stars(outer, sources_of(rows, describe, visible).without(lambda name: name.startswith(_COLUMN)))
-    where = outer.args.get("where")
-    outer.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), *moved])))
+    add_to_where(outer, moved)
 
 
 def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
@@ -194,8 +192,16 @@ def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr
     every = list(conjuncts(inner.args["where"].this))
     static = [c for c in every if not has_clock(c)]
     moved = _moved_up([c for c in every if has_clock(c)], inner, alias, numbers)
-    inner.set("where", exp.Where(this=conjunction(static)) if static else None)
+    inner.set("where", None)
+    add_to_where(inner, static)
     return moved
+
+
+def add_to_where(select: exp.Select, predicates: list[exp.Expr]) -> None:
+    """Add conjuncts to the WHERE of a SELECT, in place."""
+    where = select.args.get("where")
+    every = [*([where.this] if where is not None else []), *predicates]
+    select.set("where", exp.Where(this=conjunction(every)) if every else None)
 
 
 def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
@@ -207,11 +213,7 @@ def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers
     moved = []
     for predicate in predicates:
         rewritten = exp.Paren(this=predicate.copy())
-        for column in list(rewritten.find_all(exp.Column)):
-            around = column.parent
-            unit = around is not None and starts_with_unit(around) and column is around.expressions[0]
-            if unit or is_lambda_variable(column):
-                continue
+        for column in row_columns(rewritten):
             text = render(column)
             if text not in names:
                 names[text] = f"{_COLUMN}{next(numbers)}"

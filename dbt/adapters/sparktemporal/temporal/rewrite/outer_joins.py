@@ -32,9 +32,10 @@ from ..sql.spark.errors import SparkError
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import conjunction, expression, has_clock, put_in
 from .coverage_sql import OWN
+from .merge_subqueries import add_to_where
 from .partners import ALIAS, Key, Partners, partners
-from .using_to_on import NotWritten, using_to_on
-from .windows_above import Stays, add_to_where, conjuncts_of, has_window, pull_up_windows
+from .using_to_on import using_to_on
+from .windows_above import Stays, conjuncts_of, has_window, pull_up_windows
 
 _JOINED = "mz_joined"
 #: each outer join doubles the SELECTs
@@ -53,7 +54,7 @@ def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> 
         done.append(select)
         try:
             written = _Rewriting(describe, moves, visible_ctes(select)).select(select.copy())
-        except (Stays, NotWritten, Refusal, SparkError):  # the model's own text raises its errors
+        except (Stays, Refusal, SparkError):  # the model's own text raises its errors
             continue
         if isinstance(written, exp.SetOperation) and isinstance(select.parent, exp.SetOperation):
             with_ = written.args.get("with_")

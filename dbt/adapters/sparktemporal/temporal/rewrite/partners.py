@@ -16,14 +16,15 @@ from ..predicates.bounds import TIMESTAMP, Bounds, bounds, operand_kind
 from ..predicates.comparisons import Comparison, Moves, comparisons
 from ..predicates.lengths import DAY_MS, milliseconds
 from ..predicates.logic import is_at_most
-from ..sql.functions.calls import makes_several_rows, starts_with_unit
+from ..sql.functions.calls import makes_several_rows
 from ..sql.names.bind import sources_of, typed_columns
-from ..sql.names.scope import Describe, Sources, derived, is_lambda_variable, quote_name, resolve
+from ..sql.names.scope import Describe, Sources, derived, quote_name, resolve, row_columns
 from ..sql.spark.combined_types import WHOLE
 from ..sql.text.dialect import VerbatimSpark, conjunction, expression, has_clock, mz_now_calls, quote, render
 from ..sql.text.helper_columns import operand_column
 from . import coverage_sql
-from .windows_above import Stays, add_to_where, conjuncts_of, with_window_above
+from .merge_subqueries import add_to_where
+from .windows_above import Stays, conjuncts_of, with_window_above
 
 #: the beginning of the names of derived tables with times
 ALIAS = "mz_partners_"
@@ -165,9 +166,9 @@ class _Conditions:
             self.keys.append(self._key(part))
 
     def take_key(self, key: Key) -> None:
-        if self._is_outer(key.inner) or any(resolve(column, self.outer) is None for column in _columns(key.outer)):
+        if self._is_outer(key.inner) or any(resolve(column, self.outer) is None for column in row_columns(key.outer)):
             raise Stays
-        if not _columns(key.outer) or key.outer.find(exp.Query) or key.inner.find(exp.Query):
+        if not row_columns(key.outer) or key.outer.find(exp.Query) or key.inner.find(exp.Query):
             raise Stays
         self.keys.append(key)
 
@@ -180,21 +181,13 @@ class _Conditions:
         raise Stays
 
     def _is_inner(self, node: exp.Expr) -> bool:
-        return any(resolve(column, self.sources) is not None for column in _columns(node))
+        return any(resolve(column, self.sources) is not None for column in row_columns(node))
 
     def _is_outer(self, node: exp.Expr) -> bool:
-        others = [column for column in _columns(node) if resolve(column, self.sources) is None]
+        others = [column for column in row_columns(node) if resolve(column, self.sources) is None]
         if any(resolve(column, self.outer) is None for column in others):
             raise Stays
         return bool(others)
-
-
-def _columns(node: exp.Expr) -> list[exp.Column]:
-    return [column for column in node.find_all(exp.Column) if not is_lambda_variable(column) and not _is_unit(column)]
-
-
-def _is_unit(column: exp.Column) -> bool:
-    return column.parent is not None and starts_with_unit(column.parent) and column is column.parent.expressions[0]
 
 
 #: longer than a zone moves a length of days

@@ -9,7 +9,7 @@ The inner SELECT is a core, or static where no part of the predicate can be solv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 
 from sqlglot import exp
@@ -17,12 +17,11 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Moves
 from ..predicates.weakening import Weakened, weaken
-from ..sql.functions.calls import starts_with_unit
 from ..sql.names.bind import columns_of
 from ..sql.names.ctes import visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import pushdown_projections
-from ..sql.names.scope import Describe, derived, is_lambda_variable, quote_name
+from ..sql.names.scope import Describe, derived, quote_name, row_columns
 from ..sql.text.dialect import VerbatimSpark, conjunction, fragment, has_clock, put_in, render, shown_as
 from .evaluated import Evaluated
 from .kept import Kept
@@ -30,6 +29,10 @@ from .kept import Kept
 #: in the meta of the SELECT of a core: the reason why rows are kept and not groups
 KEPT = "mz_kept"
 _ROWS, _COLUMN = "mz_rows", "mz_read_"
+
+
+class _Inseparable(Exception):
+    """A SELECT whose filter at the read cannot stand over a derived table."""
 
 
 def take_apart(
@@ -107,7 +110,7 @@ def _cut(
             inner, outer = pushdown_projections(rows, _ROWS, describe, visible, predicate)
             table = outer.args["from_"].this
             table.replace(exp.Subquery(this=inner, alias=table.args["alias"].copy()))
-    except Refusal:
+    except (_Inseparable, Refusal):
         return None
     inner = outer.args["from_"].this.this
     if makes_groups(outer):
@@ -122,13 +125,9 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
     """The SELECT with the filter, over a derived table of all columns: the filter's subquery may name any of them."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
-        raise Refusal(
-            "ST334", fragment(predicate), "the columns that its subquery needs are not known", "a derived table"
-        )
-    if any(len(column.parts) > 2 for column in select.find_all(exp.Column)):
-        raise Refusal(
-            "ST335", fragment(predicate), "a column may be named by its table's full name", "an alias of the table"
-        )
+        raise _Inseparable  # the columns that its subquery needs are not known
+    if any(len(column.parts) > 2 for column in select.find_all(exp.Column)):  # a table's full name, perhaps
+        raise _Inseparable
     below = exp.select("*").from_(source.copy())
     below.set("where", rows.args.get("where"))
     outer = select.copy()
@@ -146,10 +145,10 @@ def _below_the_list(
     names = [name for name, _ in columns_of(probe, describe, visible)]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):
-        raise Refusal("ST336", fragment(rows), "two columns have one name", "an alias for one of them")
+        raise _Inseparable
     around = exp.Paren(this=predicate.copy())
     there = _named_in(rows, names)
-    for column in list(_of_the_rows(around)):
+    for column in row_columns(around):
         text = render(column).lower()
         if text not in there:
             there[text] = next(n for n in (f"{_COLUMN}{i}" for i in numbers) if n not in taken)
@@ -169,12 +168,3 @@ def _named_in(rows: exp.Select, names: list[str]) -> dict[str, str]:
         of_source = {f"{source.alias_or_name}.{n}": n for n in names} if source.alias_or_name else {}
         found |= {name.lower(): n for name, n in ({n: n for n in names} | of_source).items()}
     return {text: name for text, name in found.items() if name in names}
-
-
-def _of_the_rows(predicate: exp.Expr) -> Iterator[exp.Column]:
-    """The columns that a predicate reads."""
-    for column in predicate.find_all(exp.Column):
-        around = column.parent
-        unit = around is not None and starts_with_unit(around) and column is around.expressions[0]
-        if not unit and not is_lambda_variable(column):
-            yield column

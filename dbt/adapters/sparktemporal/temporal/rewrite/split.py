@@ -291,7 +291,7 @@ def _rows_of(
     query = core.query
     assert isinstance(query, exp.Select)
     if is_linear(query):
-        return core, exp.select("*").from_(exp.to_table(core.placeholder))
+        return core, core.read
     if makes_groups(query):
         try:
             refuse_groups(core, by_rows)

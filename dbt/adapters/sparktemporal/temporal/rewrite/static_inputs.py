@@ -93,8 +93,7 @@ class StaticParts:
         part.set("with_", None)
         above = query.parent
         has_all_groups = isinstance(above, exp.Subquery) and above.alias == GROUPED and self._is_in_all(above)
-        core = self._new_core(with_ctes(part, visible_ctes(query)), has_all_groups)
-        query.replace(exp.select("*").from_(exp.to_table(core.placeholder)))
+        query.replace(self._new_core(with_ctes(part, visible_ctes(query)), has_all_groups).read)
 
     def _is_in_all(self, read: exp.Expr) -> bool:
         """Whether each row of an item of a FROM is a row of the answer: no SELECT above leaves one out or groups it."""

@@ -156,7 +156,7 @@ def _lifted(
     kept, rests = zip(*(grouped(branch, reader, item, describe, ansi) for branch in branches))
     if len({core.groups for core in kept}) > 1:
         raise NoSum("the branches of the UNION ALL would be kept in different forms")
-    every = exp.union(*(exp.select("*").from_(exp.to_table(core.placeholder)) for core in kept), distinct=False)
+    every = exp.union(*(core.read for core in kept), distinct=False)
     rest = rests[0]
     rest.set("from_", exp.From(this=derived(every, item.alias_or_name)))
     if reader.args.get("distinct"):  # the groups of one core are distinct rows; several cores may have the same groups

@@ -9,14 +9,11 @@ from sqlglot import exp
 
 from ..sql.names.scope import Sources, column_of, is_lambda_variable
 from ..sql.text.dialect import conjunction
-
-
-class NotWritten(Exception):
-    """The meaning of a merged column is not known."""
+from .windows_above import Stays
 
 
 def using_to_on(select: exp.Select, join: exp.Join, left: Sources) -> None:
-    """Write out the USING of a join of a SELECT without stars, in place. Raises NotWritten.
+    """Write out the USING of a join of a SELECT without stars, in place. Raises Stays where its meaning is not known.
 
     left: the sources before the join.
     """
@@ -24,16 +21,16 @@ def using_to_on(select: exp.Select, join: exp.Join, left: Sources) -> None:
     for key in ("from_", "joins"):
         around.set(key, None)
     if join.side in ("RIGHT", "FULL") or len(list(around.find_all(exp.Query))) > 1:
-        raise NotWritten  # the column is of the right side, or a subquery may name it
+        raise Stays  # the column is of the right side, or a subquery may name it
     on = []
     for key in join.args["using"]:
         owners = [source for source in left if key.name.lower() in (name.lower() for name in source.columns)]
         if len(owners) != 1 or not owners[0].name:
-            raise NotWritten
+            raise Stays
         if any(
             item.alias.lower() == key.name.lower() and item.unalias() != exp.column(key.name) for item in select.selects
         ):
-            raise NotWritten  # an ORDER BY may mean this one
+            raise Stays  # an ORDER BY may mean this one
         own = column_of(owners[0].name, key.name)
         on.append(exp.EQ(this=own, expression=column_of(join.this.alias_or_name, key.name)))
         _qualify(select, key.name, owners[0].name)
@@ -48,5 +45,5 @@ def _qualify(select: exp.Select, name: str, source: str) -> None:
             continue
         if column.find_ancestor(exp.Select) is select:
             if len(column.parts) > 1:
-                raise NotWritten  # a field, or a source of this name
+                raise Stays  # a field, or a source of this name
             column.replace(column_of(source, column.name))

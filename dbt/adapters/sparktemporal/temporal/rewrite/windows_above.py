@@ -19,9 +19,9 @@ from ..sql.functions.registry import SPARKS, known
 from ..sql.names.ctes import with_ctes
 from ..sql.names.linear import is_inner, is_linear, kept_one_by_one, merges_columns
 from ..sql.names.scope import derived
-from ..sql.text.dialect import conjunction, has_clock, has_other_parts
+from ..sql.text.dialect import has_clock, has_other_parts
 from ..sql.text.identifiers import folded
-from .merge_subqueries import can_give_up, give_up
+from .merge_subqueries import add_to_where, can_give_up, give_up
 
 _NONE = exp.null()
 
@@ -83,13 +83,6 @@ def conjuncts_of(select: exp.Select) -> list[exp.Expr]:
     """The conjuncts of the WHERE of a SELECT."""
     where = select.args.get("where")
     return list(conjuncts(where.this)) if where is not None else []
-
-
-def add_to_where(select: exp.Select, predicates: list[exp.Expr]) -> None:
-    """Add conjuncts to the WHERE of a SELECT, in place."""
-    where = select.args.get("where")
-    every = [*([where.this] if where is not None else []), *predicates]
-    select.set("where", exp.Where(this=conjunction(every)) if every else None)
 
 
 def has_window(item: exp.Expr, visible: list[exp.CTE]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ....errors import Refusal
+from ..functions.calls import starts_with_unit
 from ..text.dialect import fragment, has_other_parts
 
 #: (name, type as Spark calls it) of each column
@@ -140,6 +141,15 @@ def is_lambda_variable(column: exp.Column) -> bool:
             return True
         node = node.find_ancestor(exp.Lambda)
     return False
+
+
+def row_columns(node: exp.Expr) -> list[exp.Column]:
+    """The columns that an expression names, without variables of lambdas and units such as DAY."""
+
+    def is_unit(column: exp.Column) -> bool:
+        return starts_with_unit(column.parent) and column.arg_key == "expressions" and column.index == 0
+
+    return [column for column in node.find_all(exp.Column) if not is_lambda_variable(column) and not is_unit(column)]
 
 
 def around(scope: exp.Select) -> exp.Select | None:
