@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.aggregates import clock_above, conditional_aggregation, drive
+from support.aggregates import clock_above, conditional_aggregation, drive, protected
 from support.partners import joined
 from support.project import Project
 from support.seeds import SAMPLE, a_seed
@@ -27,6 +27,11 @@ def test_random_aggregations(project: Project, count: int) -> None:
 def test_random_conditional_aggregates(project: Project) -> None:
     kept = drive(project, 4, a_seed(), make=conditional_aggregation)
     assert kept["groups"] > 2, kept
+
+
+@pytest.mark.landing
+def test_random_branches_that_are_kept_from_errors(project: Project) -> None:
+    drive(project, 4, a_seed(), make=protected)
 
 
 @pytest.mark.landing
@@ -53,5 +58,6 @@ def test_a_thousand_aggregations(project: Project, part: int) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", str(part % 3 == 0).lower())
     drive(project, 55, a_seed() + part)
     drive(project, 20, a_seed() + part, make=conditional_aggregation)
+    drive(project, 10, a_seed() + part, make=protected)
     drive(project, 20, a_seed() + part, make=joined)
     drive(project, 20, a_seed() + part, make=clock_above)

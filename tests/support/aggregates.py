@@ -148,6 +148,22 @@ def conditional_aggregation(rng: Rng, _: int = 0) -> str:
     )
 
 
+def protected(rng: Rng, _: int = 0) -> str:
+    """Like `conditional_aggregation`: the first branch keeps later ones from the index 0, which any rules refuse."""
+    holds, then = rng.sample(WINDOWS[:5], 2)
+    value, call = rng.choice(["v", "price", "1"]), rng.choice(["sum", "count", "avg", "max"])
+    at = "try_element_at(array(3, 1, 2), v)"
+    forms = [
+        f"{call}(case when {holds} or v = 0 then {value} when {at} > 1 then v end)",
+        f"{call}(case when {holds} or v = 0 then {value} when {at} > 1 and {then} then -1 else 0 end)",
+        f"{call}(case when v = 0 then {value} when {holds} then {at} else v end)",
+        f"{call}(if({holds} or v = 0, {value}, if({then}, {at}, 1)))",
+        f"count_if(({then} or k = 'k1') and {at} = 1) filter (where ({holds}) and v <> 0)",
+    ]
+    calls = ", ".join(f"{one} AS a{i}" for i, one in enumerate(rng.sample(forms, 2)))
+    return f"select k, {calls}, count(*) as n from {{t}} group by k"
+
+
 #: the clock over values of groups
 ABOVE = [
     "datediff({now}, max(lo))",

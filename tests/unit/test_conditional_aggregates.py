@@ -67,6 +67,12 @@ KEPT = (
     "sum(case when mz_now() < a then x when hour(mz_now()) = 1 then y end)",
     "sum(case when mz_now() < a then unix_millis(mz_now()) when mz_now() < b then y end)",
     "sum(2 * case when mz_now() < a then x end)",
+    # an earlier condition may keep these from an error, without ANSI rules too
+    "sum(case when mz_now() < a then x when mz_now() < b then element_at(y, k) end)",
+    "sum(case when k = 0 then x when element_at(y, k) > 1 and mz_now() < b then z end)",
+    "sum(if(k = 1, x, if(mz_now() < b, raise_error('no'), 0)))",
+    "count_if(k > 0 and mz_now() < element_at(y, k)) filter (where k <> 0 and mz_now() < a)",
+    "sum(case when mz_now() < a then x when assert_true(k > 0) is null and mz_now() < b then y end)",
     "sum(case when mz_now() < a then null else null end)",
     f"sum(case {' '.join(f'when mz_now() < a + {i} then {i}' for i in range(9))} end)",
 )

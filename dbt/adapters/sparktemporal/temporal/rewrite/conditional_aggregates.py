@@ -27,6 +27,7 @@ from ..predicates.comparisons import Moves, comparisons, conjuncts
 from ..predicates.conditions import condition
 from ..predicates.monotonicity import Unlistable
 from ..sql.functions.calls import function, is_aggregate_call, makes_several_rows, nondeterministic
+from ..sql.functions.raising import may_raise
 from ..sql.functions.registry import SPARKS
 from ..sql.functions.row import Aggregate
 from ..sql.names.bind import typed_columns
@@ -109,8 +110,8 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     if len(parts) > _MOST:
         raise Stays
     _check_sums([*(one.call for one in found), *plain], select, describe, ansi)
-    if ansi and any(sum(len(branch.conditions) for branch in one.branches) > len(one.branches) for one in found):
-        raise Stays  # an earlier condition may keep a later one from an error
+    if any(_is_protected(one, ansi) for one in found):
+        raise Stays
     for one in found:
         one.whole.replace(_of_parts(one, [parts[render(_holds(b))][0] if b.has_clock else 0 for b in one.branches]))
     for call in plain:
@@ -257,6 +258,15 @@ def _kind(call: exp.Expr) -> Aggregate | None:
 
 
 # -- what is required --
+
+
+def _is_protected(one: _Conditional, ansi: bool) -> bool:
+    """Whether an earlier condition may keep a later one, or the value of a later branch, from an error."""
+    conditions = {render(condition): condition for branch in one.branches for condition in branch.conditions}
+    if sum(len(branch.conditions) for branch in one.branches) <= len(one.branches):
+        return False
+    later = [*list(conditions.values())[1:], *(branch.value for branch in one.branches[1:])]
+    return ansi or any(may_raise(part) for part in later)
 
 
 def _check_listed(holds: exp.Expr, moves: Moves) -> None:
