@@ -180,7 +180,7 @@ class _Descent:
             found = self._marker(_UNKNOWN) if item is None else item.unalias().copy()
             return found if isinstance(found, exp.Column) else exp.paren(found)
 
-        return term.copy().transform(put)
+        return term.transform(put)
 
     def _of(self, term: exp.Expr, name: str, scope: Scope, others: dict[str, str] | None = None) -> exp.Expr:
         """A predicate with the columns of the source `name` marked, and a placeholder for each other column.
@@ -199,7 +199,7 @@ class _Descent:
                 self.others[quote(marker.name)] = self._type(node, scope)
             return marker
 
-        marked = term.copy().transform(mark)
+        marked = term.transform(mark)
         if others is not None:
             there = [quote(c.name) for c in marked.find_all(exp.Column) if c.name.startswith(_OTHER)]
             others |= {name: self.others[name] for name in there}

@@ -46,12 +46,11 @@ def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_tim
 def evaluated(node: exp.Expr, calls: Mapping[int, str], instant: str) -> str:
     """SQL of an expression over the row with an instant as the clock. calls: the offset of each call -> its kind."""
     text = "mz_instant_"
-    marked = node.copy()
 
     def replaced(n: exp.Expr) -> exp.Expr:
         return exp.to_identifier(text + calls[n.meta["start"]]) if is_mz_now(n) else n
 
-    sql = render(marked.transform(replaced))
+    sql = render(node.transform(replaced))
     for kind in dict.fromkeys(calls.values()):
         sql = sql.replace(text + kind, clock_literal(kind, instant))
     return sql

@@ -99,7 +99,7 @@ class Condition:
             found = columns.get(part.name) if isinstance(part, exp.Column) and not part.table else None
             return part if found is None else exp.paren(found.copy())
 
-        return node.copy().transform(put)
+        return node.transform(put)
 
 
 def condition(predicate: exp.Expr) -> Condition:
@@ -121,11 +121,10 @@ def _with_cases(predicate: exp.Expr) -> exp.Expr:
 class _Analysis(PredicateVisitor[None]):
     """Records the edges and steps at which the value of a node can change: the same for a node and its negation."""
 
-    statics: list[exp.Expr] = field(default_factory=list)
+    #: the row expressions by their texts
+    statics: dict[str, exp.Expr] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     steps: list[MonotoneComparison] = field(default_factory=list)
-    #: text of a row expression -> its index
-    known: dict[str, int] = field(default_factory=dict)
     #: the conditions of the CASEs around a node, each with whether it is TRUE or not TRUE there
     guards: tuple[tuple[exp.Expr, bool], ...] = ()
     #: the variable of the lambda around a node, in lower case, and its array
@@ -134,7 +133,7 @@ class _Analysis(PredicateVisitor[None]):
     def of(self, predicate: exp.Expr) -> Condition:
         self.visit(predicate)
         text = self._hoisted(predicate.copy())
-        return Condition(text, tuple(self.statics), tuple(self.edges), tuple(self.steps))
+        return Condition(text, tuple(self.statics.values()), tuple(self.edges), tuple(self.steps))
 
     # -- boundaries --
 
@@ -356,11 +355,9 @@ class _Analysis(PredicateVisitor[None]):
             node = exp.Case(ifs=[exp.If(this=test, true=node)])
         if self._names_element(node):
             raise not_listable(node, "it is of an element, and not of the row")
-        key = render(node)
-        if key not in self.known:
-            self.known[key] = len(self.statics)
-            self.statics.append(node)
-        return self.known[key]
+        text = render(node)
+        self.statics.setdefault(text, node)
+        return list(self.statics).index(text)
 
 
 #: functions of an array and a lambda over its elements
