@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ...temporal.predicates.lengths import interval, is_below_a_day
-from ...temporal.predicates.logic import PredicateVisitor, comparison, conditions_of, is_null
+from ...temporal.predicates.logic import PredicateVisitor, branches_of, comparison, is_null
 from ...temporal.sql.functions.row import DAY
 from . import conversions, kinds, types
 from .kinds import (
@@ -208,7 +208,11 @@ class Expressions(PredicateVisitor[str]):
 
     def _branch(self, node: exp.Expr) -> Typed | None:
         if isinstance(node, (exp.If, exp.Case)):
-            return self._case(*conditions_of(node))
+            branches, default = branches_of(node)
+            ifs = [(branch.this, branch.args["true"]) for branch in branches]
+            if isinstance(node, exp.Case) and node.this is not None:
+                ifs = [(exp.EQ(this=node.this.copy(), expression=value.copy()), then) for value, then in ifs]
+            return self._case(ifs, default)
         if type(node) in _CHOICES:
             values, kind = self.alike([node.this, *node.expressions])
             return f"{_CHOICES[type(node)]}({', '.join(values)})", kind

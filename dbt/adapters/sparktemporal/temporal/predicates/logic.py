@@ -184,16 +184,6 @@ def branches_of(node: exp.Expr) -> tuple[list[exp.Expr], exp.Expr | None]:
     return node.args.get("ifs") or [], node.args.get("default")
 
 
-def conditions_of(node: exp.Expr) -> tuple[list[tuple[exp.Expr, exp.Expr]], exp.Expr | None]:
-    """(condition, value) of each branch of a CASE or an IF, and the ELSE. That of `CASE a WHEN b` is a = b."""
-    branches, default = branches_of(node)
-    found = [(branch.this, branch.args["true"]) for branch in branches]
-    if isinstance(node, exp.Case) and node.this:
-        equal = (exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(one.copy())) for one, _ in found)
-        found = list(zip(equal, (value for _, value in found)))
-    return found, default
-
-
 def values_of(node: exp.Expr) -> list[exp.Expr]:
     """The values, besides NULL, that a CASE, an IF or a choosing function may have; empty for any other node."""
     if isinstance(node, (exp.Case, exp.If)):

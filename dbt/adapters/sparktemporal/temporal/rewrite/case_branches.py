@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ..predicates.logic import comparison, conditions_of
+from ..predicates.logic import branches_of, comparison
 from ..sql.text.dialect import has_clock, is_mz_now
 
 
@@ -45,9 +45,15 @@ def branches(node: exp.Expr, holds: tuple[exp.Expr, ...] = ()) -> list[Branch]:
     if not isinstance(case, (exp.Case, exp.If)) or not has_clock(case):
         return [Branch(holds, node)]
     found: list[Branch] = []
-    ifs, default = conditions_of(case)
-    for condition, value in ifs:
-        found += branches(value, (*holds, condition))
+    operand = case.this if isinstance(case, exp.Case) else None
+    ifs, default = branches_of(case)
+    for one in ifs:
+        condition = (
+            one.this
+            if operand is None
+            else exp.EQ(this=exp.paren(operand.copy()), expression=exp.paren(one.this.copy()))
+        )
+        found += branches(one.args["true"], (*holds, condition))
         holds = (*holds, _not_true(condition))
     return [*found, *branches(exp.null() if default is None else default, holds)]
 
