@@ -129,6 +129,18 @@ def test_random_predicates(project: Project, count: int) -> None:
     drive(project, count, a_seed(), depth=4)
 
 
+class Multiplied(Grammar):
+    """A date that moves by days and hours, of which the row says how many times."""
+
+    def predicate(self, depth: int) -> str:
+        return "cast({n} - k * interval '1 02:10' day to minute as date) <= d"
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_lengths_that_the_row_multiplies(project: Project) -> None:
+    drive(project, 1, 3, depth=0, zones={"UTC": ZONES["UTC"]}, grammar_of=Multiplied)
+
+
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.landing
 def test_months_at_their_ends(project: Project) -> None:

@@ -102,6 +102,15 @@ def test_a_function_that_nearly_rises(
     assert found.reach % cell == 0 < found.reach <= 24 * cell
 
 
+@pytest.mark.parametrize(
+    ("length", "grid"),
+    [("2 days", Grid(DAY, 0, CONSTANT)), ("'1 02:10' day to minute", Grid()), ("90 minutes", Grid())],
+)
+def test_lengths_that_the_row_multiplies(length: str, grid: Grid) -> None:
+    text = f"cast(mz_now() - k * interval {length} as date) <= d"
+    assert rising(UTC, moving(text, "interval day to second", "date", other="date")) == grid
+
+
 def test_months_have_no_calm_place() -> None:
     found = near(UTC, UTC, moving("mz_now() - interval 1 month <= ts", "interval month", "timestamp"), False, CLOCK)
     assert found == Grid(DAY, 0, MOVED, 4 * DAY)
