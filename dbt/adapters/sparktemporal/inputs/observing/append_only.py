@@ -126,26 +126,20 @@ def changes(
     if edge is None or later is None:
         return f"its column {follow.column} is gone", None, True
     content = content_of(table)
-    passed, total = checksum(warehouse, f"{name} WHERE {edge.after} AND {later.up_to}", content)
-    rows, content_sum = now.rows - passed, now.sum - total
-    if (rows, content_sum) != (then.rows, then.sum):  # where the latest row went, the edge may have gone back
-        passed, total = checksum(warehouse, f"{name} WHERE {later.after} AND {edge.up_to}", content)
-        rows, content_sum = rows + passed, content_sum + total
-    if rows != then.rows:
-        return f"of {quantity(then.rows, 'row')} up to {_shown(edge)} there are {rows:,} now", None, True
-    if content_sum != then.sum:
-        return f"of {quantity(then.rows, 'row')} up to {_shown(edge)} some changed", None, True
+    passed = checksum(warehouse, f"{name} WHERE {edge.after} AND {later.up_to}", content)
+    rows, total = now.rows - passed[0], now.sum - passed[1]
+    if (rows, total) != (then.rows, then.sum):  # where the latest row went, the edge may have gone back
+        back = checksum(warehouse, f"{name} WHERE {later.after} AND {edge.up_to}", content)
+        rows, total = rows + back[0], total + back[1]
+    if (rows, total) != (then.rows, then.sum):
+        now_are = f"there are {rows:,} now" if rows != then.rows else "some changed"
+        return f"of {quantity(then.rows, 'row')} up to {_shown(edge)} {now_are}", None, True
     columns = ", ".join(f"mz_row.{quote(column)}" for column, _ in table.columns)
     if not then.after:
         came = f"(SELECT {columns} FROM {name} AS mz_row WHERE {edge.after})"
         return "rows after the latest", AddedRows(came, "", f"(SELECT * FROM {name} WHERE {edge.up_to})"), False
     if not remembered:
         return "the list of the rows it had is gone", None, False
-    file, nth = (_free(table, wanted) for wanted in ("mz_file", "mz_nth"))
-    numbered = (
-        f"(SELECT *, row_number() OVER (PARTITION BY {file} ORDER BY {file}) AS {nth}\n"
-        f"FROM (SELECT *, {_opaque(_row(content))} AS {file} FROM {name} WHERE {edge.after})) AS mz_row"
-    )
     lost, counted, known = warehouse.rows(
         f"SELECT count_if(size > coalesce(n, 0)), coalesce(sum(size), 0), {_sum('file, size')}\n"
         f"FROM ({remembered}) LEFT JOIN (SELECT {_row(content)} AS mz_file, count(*) AS n FROM {name} "
@@ -155,14 +149,24 @@ def changes(
         return "the rows remembered are not those of its state", None, False
     if int(lost):
         return f"gone or changed: {int(lost):,} of {quantity(then.after, 'row')} after {_shown(edge)}", None, True
+    late = f", and those of the {format_duration(follow.lookback)} before it that came late"
+    return f"rows after the latest{late}", _beyond(name, table, edge, columns, content, remembered), False
+
+
+def _beyond(name: str, table: TableInfo, edge: _Edge, columns: str, content: str, remembered: str) -> AddedRows:
+    """The rows after an edge that are not among the remembered ones. columns: of the table, as SQL of `mz_row`."""
+    file, nth = (_free(table, wanted) for wanted in ("mz_file", "mz_nth"))
+    numbered = (
+        f"(SELECT *, row_number() OVER (PARTITION BY {file} ORDER BY {file}) AS {nth}\n"
+        f"FROM (SELECT *, {_opaque(_row(content))} AS {file} FROM {name} WHERE {edge.after})) AS mz_row"
+    )
     both = f"{numbered} LEFT JOIN ({remembered}) AS mz_old ON mz_row.{file} = mz_old.file"
     came = f"(SELECT {columns} FROM {both} WHERE mz_row.{nth} > coalesce(mz_old.size, 0))"
     had = (
         f"(SELECT * FROM {name} WHERE {edge.up_to}\nUNION ALL\n"
         f"SELECT {columns} FROM {both} WHERE mz_row.{nth} <= mz_old.size)"
     )
-    late = f", and those of the {format_duration(follow.lookback)} before it that came late"
-    return f"rows after the latest{late}", AddedRows(came, "", had), False
+    return AddedRows(came, "", had)
 
 
 def _edge(table: TableInfo, follow: AppendCursor, at: str | None) -> _Edge | None:

@@ -18,7 +18,7 @@ from ...errors import Refusal
 from ..clock.instants import format_instant
 from ..predicates.bounds import edges_of
 from ..predicates.clock_text import evaluated
-from ..predicates.conditions import LISTED, MONTHS, UNIT, Edge, Guard, MonotoneComparison
+from ..predicates.conditions import LISTED, MONTHS, UNIT, Condition, Edge, Guard, MonotoneComparison
 from ..predicates.days import TRUNCATED
 from ..predicates.lengths import DAY_MS, moved
 from ..predicates.ordered import YEARS, YEARS_END
@@ -38,26 +38,6 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
     """
     condition, calls = typed.core.condition, typed.calls
     assert condition is not None
-    points = ["mz_lower"]
-    for edge in condition.edges:
-        points += [] if edge.of_elements else edges_of(static_column(edge.index), edge.comparison.kind)
-    around = [_edges_of_elements(edge) for edge in condition.edges if edge.of_elements]
-    for step in condition.steps:
-        if step.search == LISTED:
-            around.append(f"coalesce({render(step.other)}, CAST(array() AS ARRAY<BIGINT>))")
-            continue
-        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(step.search)
-        if search_of is None:
-            around.append(crossings(step, calls))
-        found = search_of(step) if search_of else ["mz_lower"]
-        for guard in step.guards:
-            found[0] = _guarded(found[0], guard, calls)
-        for of in step.of_fields:
-            found[0] = _within_years(found[0], of, calls)
-        points += found
-    listed = "array(\n      " + ",\n      ".join(dict.fromkeys(points)) + "\n      )"
-    if around:
-        listed = f"concat({listed},\n      " + ",\n      ".join(dict.fromkeys(around)) + ")"
     columns = "".join(f"{n}, " for n in names)
     row_expressions = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.row_expressions)))
     truth = evaluated(condition.predicate, calls, "mz_p")
@@ -76,8 +56,8 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
         f"    SELECT {columns}mz_upper, transform(mz_points, mz_p -> named_struct('t', mz_p, 'v', coalesce(\n"
         f"      {truth}, false))) AS mz_truth\n"
         f"    FROM (\n"
-        f"      SELECT {columns}{row_expressions}mz_upper, array_sort(array_distinct(filter({listed}"
-        f", p -> p >= mz_lower AND p < least(mz_upper, {FAR}L)))) AS mz_points\n"
+        f"      SELECT {columns}{row_expressions}mz_upper, array_sort(array_distinct(filter("
+        f"{_points(condition, calls)}, p -> p >= mz_lower AND p < least(mz_upper, {FAR}L)))) AS mz_points\n"
         f"      FROM (\n{rows}\n      ) AS mz_bounded\n"
         f"      WHERE mz_lower < least(mz_upper, {FAR}L)\n"
         f"    ) AS mz_pointed\n"
@@ -92,6 +72,29 @@ def _edges_of_elements(edge: Edge) -> str:
     each = ", ".join(edges_of("mz_e", edge.comparison.kind))
     listed = f"flatten(transform({quote(static_column(edge.index))}, `mz_e` -> array({each})))"
     return f"coalesce({listed}, CAST(array() AS ARRAY<BIGINT>))"
+
+
+def _points(condition: Condition, calls: Mapping[int, str]) -> str:
+    """SQL of an array: the instants at which the truth of a condition may change, and the first instant."""
+    points = ["mz_lower"]
+    for edge in condition.edges:
+        points += [] if edge.of_elements else edges_of(static_column(edge.index), edge.comparison.kind)
+    around = [_edges_of_elements(edge) for edge in condition.edges if edge.of_elements]
+    for step in condition.steps:
+        if step.search == LISTED:
+            around.append(f"coalesce({render(step.other)}, CAST(array() AS ARRAY<BIGINT>))")
+            continue
+        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(step.search)
+        if search_of is None:
+            around.append(crossings(step, calls))
+        found = search_of(step) if search_of else ["mz_lower"]
+        for guard in step.guards:
+            found[0] = _guarded(found[0], guard, calls)
+        for of in step.of_fields:
+            found[0] = _within_years(found[0], of, calls)
+        points += found
+    listed = "array(\n      " + ",\n      ".join(dict.fromkeys(points)) + "\n      )"
+    return f"concat({listed},\n      " + ",\n      ".join(dict.fromkeys(around)) + ")" if around else listed
 
 
 def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
