@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..config import TemporalConfig
 from ..engine import ownership
-from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
+from ..inputs.changing.capture import Request
 from ..inputs.observing.observe import Input
 from ..pushdown.sargable import Range
 from ..pushdown.statistics import PruningResult
 from ..temporal.diffs.chains import statistics_name
-from ..temporal.diffs.state import State
 from ..temporal.rewrite.core import TypedCore
 from . import filters
 from .files import FilePruner
@@ -24,9 +22,7 @@ class Pruning:
     """The pruning of one run."""
 
     warehouse: Warehouse
-    target: ModelRelations
-    config: TemporalConfig
-    settings: Mapping[str, str]
+    request: Request
     #: core -> SQL that was added to the core's WHERE
     projection: dict[str, str] = field(default_factory=dict)
     #: for people: the files that are read after skipping by statistics
@@ -35,26 +31,27 @@ class Pruning:
     table: str = ""
     _pruner: FilePruner | None = None
 
-    def measure(
-        self, cores: Sequence[TypedCore], inputs: Mapping[str, Input], clock: Range, old: State | None, run: str
-    ) -> str | None:
+    def measure(self, inputs: Mapping[str, Input], run_id: str) -> str | None:
         """Find the statistics of the inputs' files, and collect the statistics of files that have none.
 
         A run goes on without statistics that cannot be collected. Returns the statement that collected them, or None.
         """
+        run, target, config, old = self.request, self.request.target, self.request.config, self.request.old
+        settings, version = run.invocation.settings, self.warehouse.version()
+        # of all cores, not only of those that are read in full now: so the same statistics are kept at each run
         pruner = FilePruner.look(
-            self.warehouse, cores, inputs, self.settings, self.warehouse.version(), self.config.pushdown_columns, clock
+            self.warehouse, run.model.cores, inputs, settings, version, config.pushdown_columns, run.clock_range
         )
         self.notes, self.table = pruner.notes, ""
         known = old.statistics if old and old.measured == pruner.read_as else ""
-        if known and self.warehouse.tables(self.target.schema, known):
-            pruner.known, self.table = self.target.table(known), known
+        if known and self.warehouse.tables(target.schema, known):
+            pruner.known, self.table = target.table(known), known
         self._pruner = pruner
-        if not self.config.pushdown_collect:
+        if not config.pushdown_collect:
             return None
-        name = statistics_name(self.target.model, run)
-        using = f" {ownership.using(self.target, self.config.file_format)}"
-        if not pruner.collect(self.target.table(name), using):
+        name = statistics_name(target.model, run_id)
+        using = f" {ownership.using(target, config.file_format)}"
+        if not pruner.collect(target.table(name), using):
             return None
         self.table = name
         return pruner.collected
@@ -64,47 +61,51 @@ class Pruning:
         self._pruner = None
         return [self.table] if self.table and run and self.table.endswith(run) else []
 
-    def kept(self, old: State | None) -> tuple[str, str, int]:
+    def kept(self) -> tuple[str, str, int]:
         """For the commit: the table of statistics, the hash of what it depends on, and the time to collect it (ms)."""
+        old = self.request.old
         if self._pruner is None or old is not None and self.table == old.statistics:
             return (old.statistics, old.measured, old.measuring) if old else ("", "", 0)
         return self.table, self._pruner.read_as if self.table else "", self._pruner.took
 
-    def of(self, core: TypedCore, clock: Range, seed: str) -> tuple[TypedCore, str | None]:
-        """A core without the files that cannot matter while the clock is in a range, and SQL that its window implies.
+    def of(self, core: TypedCore, seed: str) -> tuple[TypedCore, str | None]:
+        """A core without the files that cannot matter at the instants of the run, and SQL that its window implies.
 
         Raises TemporalError where an input would be read whole against `pushdown_required`, or where an audit finds a
         row that matters.
         """
-        projection, bounded = self.condition(core, clock), []
-        if self._pruner is not None and self.config.pushdown == "statistics":
-            self._pruner.audit(core.name, clock, self.config.pushdown_audit, seed)
-            self.notes += self._pruner.summary(core.name, clock)
-            bounded = self._pruner.bounded(core.name, clock)
-        if self.config.pushdown_required:
-            filters.refuse_unbounded(self.warehouse, core, projection, self.config.pushdown_required, bounded)
+        config, clock, bounded = self.request.config, self.request.clock_range, []
+        projection = self.condition(core, clock)
+        if self._skipper is not None:
+            self._skipper.audit(core.name, clock, config.pushdown_audit, seed)
+            self.notes += self._skipper.summary(core.name, clock)
+            bounded = self._skipper.bounded(core.name, clock)
+        if config.pushdown_required:
+            filters.refuse_unbounded(self.warehouse, core, projection, config.pushdown_required, bounded)
         if projection is not None:
             self.projection[core.name] = projection
         return self.narrowed(core, clock), projection
 
-    def left(self, cores: Sequence[str], clock: Range) -> dict[str, PruningResult]:
-        """Input -> the part of its files that statistics leave; {} where statistics are not used, or not known."""
-        if self._pruner is None or self.config.pushdown != "statistics":
-            return {}
-        return self._pruner.left_of_inputs(cores, clock)
+    @property
+    def _skipper(self) -> FilePruner | None:
+        """The pruner of files, where the run skips files by their statistics."""
+        return self._pruner if self.request.config.pushdown == "statistics" else None
 
-    def rows(self, core: TypedCore, clock: Range) -> dict[str, int]:
-        """Input -> the most rows that a core reads of it while the clock is in a range, where that is known."""
-        if self._pruner is None or self.config.pushdown != "statistics":
-            return {}
-        return self._pruner.rows(core.name, clock)
+    def left(self, cores: Sequence[str]) -> dict[str, PruningResult]:
+        """Input -> the part of its files that statistics leave; {} where statistics are not used, or not known."""
+        return self._skipper.left_of_inputs(cores, self.request.clock_range) if self._skipper else {}
+
+    def rows(self, core: TypedCore) -> dict[str, int]:
+        """Input -> the most rows that a core reads of it at the instants of the run, where that is known."""
+        return self._skipper.rows(core.name, self.request.clock_range) if self._skipper else {}
 
     def condition(self, core: TypedCore, clock: Range) -> str | None:
         """SQL that the window of a core implies while the clock is in a range; None for nothing."""
-        return None if self.config.pushdown == "off" else filters.projected(self.warehouse, core, self.settings, clock)
+        settings = self.request.invocation.settings
+        return (
+            None if self.request.config.pushdown == "off" else filters.projected(self.warehouse, core, settings, clock)
+        )
 
     def narrowed(self, core: TypedCore, clock: Range) -> TypedCore:
         """A core without the files that cannot matter while the clock is in a range, by their statistics."""
-        if self._pruner is None or self.config.pushdown != "statistics":
-            return core
-        return self._pruner.narrowed(core, clock)
+        return self._skipper.narrowed(core, clock) if self._skipper else core

@@ -14,7 +14,6 @@ from ..inputs.changing.capture import Capture, Request
 from ..inputs.observing.manifest import Manifest
 from ..inputs.observing.observe import Input
 from ..plurals import quantity
-from ..pushdown.sargable import Range
 from ..temporal.clock.expiration import Dependence, Expiry
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.clock.schedule import Refreshes
@@ -163,11 +162,6 @@ class RunPlan(Request):
         if manifest is None:
             return dict(inputs)
         return {n: replace(i, listing=manifest.listing(n)) if i.listing else i for n, i in inputs.items()}
-
-    @property
-    def clock_range(self) -> Range:
-        """The instants for which the run writes."""
-        return Range(self.decision.as_of, self.decision.expiration)
 
     # -- names --
 

@@ -37,7 +37,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[Prepa
     manifest, files = written.manifest, dict(plan.capture.files)
     if plan.capture.keeps and plan.old is not None:
         manifest, files = plan.old.manifest, plan.old.files
-    statistics, measured, measuring = tools.pruning.kept(plan.old)
+    statistics, measured, measuring = tools.pruning.kept()
     late = late_rows.committed(plan, written.missed)
     kept_late = [name for name, _ in late.tables] if late else []
     epochs = past.kept(plan)

@@ -70,7 +70,7 @@ def report(run: Writer) -> dict[str, Any]:
 def reads_of(run: Writer) -> list[InputRead]:
     """How each input was read."""
     cores = [core.name for core in run.plan.changed if not run.plan.capture.cores[core.name].is_incremental]
-    return input_reads(run.plan.capture, run.tools.pruning.left(cores, run.plan.clock_range) if cores else {})
+    return input_reads(run.plan.capture, run.tools.pruning.left(cores) if cores else {})
 
 
 def _rewritten(run: Writer) -> int:

@@ -58,9 +58,7 @@ def measure(tools: Tools, plan: RunPlan, manifest: str) -> list[Statement]:
 
     Where this fails, the run goes on without statistics.
     """
-    # of all cores, not only of those that are read in full now: so the same statistics are kept at each run
-    listed = plan.listed(_listed(plan, manifest))
-    collected = tools.pruning.measure(plan.model.cores, listed, plan.clock_range, plan.old, plan.run_id)
+    collected = tools.pruning.measure(plan.listed(_listed(plan, manifest)), plan.run_id)
     return [Statement("what is known of the inputs' files", collected)] if collected else []
 
 
@@ -85,9 +83,9 @@ def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
     if delta.is_incremental:
         is_large = sum(counts.get(name, 0) for name in delta.read) >= chain_rules.LARGE_CHAIN
         return Source(core, None, is_large, () if is_large else _joined(plan, core))
-    narrowed, projection = tools.pruning.of(core, plan.clock_range, plan.run_id)
+    narrowed, projection = tools.pruning.of(core, plan.run_id)
     narrowed = delta.pin(narrowed) if delta.pin else narrowed
-    left = tools.pruning.rows(core, plan.clock_range)
+    left = tools.pruning.rows(core)
     most = sum(left.get(name, counts.get(name, 0)) for name in delta.read)
     known = sum(c.rows for c in plan.old_chains(core.name))
     return Source(narrowed, projection, most - known >= chain_rules.LARGE_CHAIN)

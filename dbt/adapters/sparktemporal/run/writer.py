@@ -31,8 +31,7 @@ class Writer(Progress):
     """Executes the phases of a plan."""
 
     def __init__(self, warehouse: Warehouse, plan: RunPlan, commit: Commit) -> None:
-        pruning = Pruning(warehouse, plan.target, plan.config, plan.invocation.settings)
-        super().__init__(Tools(warehouse, pruning, commit), plan)
+        super().__init__(Tools(warehouse, Pruning(warehouse, plan), commit), plan)
         #: phase -> its seconds so far
         self.seconds: dict[str, float] = {}
         #: whether all phases were executed, so nothing must be undone

@@ -12,6 +12,7 @@ from ...engine.descriptions import TableInfo
 from ...engine.model_relations import ModelRelations
 from ...engine.warehouse import Warehouse
 from ...errors import Refusal
+from ...pushdown.sargable import Range
 from ...temporal.decision import Decision, Invocation
 from ...temporal.diffs import intervals_sql
 from ...temporal.diffs.input_state import FilesFingerprint, Fingerprint, Tracking
@@ -71,6 +72,11 @@ class Request:
         if self.old is None or self.decision.rebuilds:
             return ()
         return tuple((self.old.schema, chain) for chain in self.old.chains)
+
+    @property
+    def clock_range(self) -> Range:
+        """The instants for which the run writes."""
+        return Range(self.decision.as_of, self.decision.expiration)
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
         """The plans of a core's query, including the predicate, in which subqueries may read tables."""
