@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ...temporal.clock.schedule import Refreshes
-from ...temporal.diffs.groups_sql import GroupStore
+from ...temporal.diffs.groups_sql import NUMBER, GroupStore
 from ...temporal.diffs.intervals_read import over_time
 from ...temporal.diffs.intervals_sql import DAMAGED, Columns, indent, no_rows
 from ...temporal.diffs.state import CoreState
@@ -146,10 +146,9 @@ def _of_groups(core: CoreState, sources: list[str], within: Range) -> str:
         f"FROM (\n{indent(store.consolidated(_stored(core, sources, within)), 2)}\n) AS mz_updates\n"
         f"WINDOW mz_group AS ({_partition(comparable(core.columns))}ORDER BY mz_timestamp)"
     )
-    number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({DAMAGED} AS BIGINT) END AS {COUNT}"
     names = "".join(f", {quote(n)}" for n, _ in store.sums)
     return (
-        f"SELECT {keys}{number}{names}, mz_from, mz_until\n"
+        f"SELECT {keys}{NUMBER}{names}, mz_from, mz_until\n"
         f"FROM (\n{indent(totals, 2)}\n) AS mz_totals\nWHERE {COUNT} <> 0"
     )
 

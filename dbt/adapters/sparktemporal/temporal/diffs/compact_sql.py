@@ -18,7 +18,7 @@ from ..rewrite.linear_aggregates import COUNT
 from ..sql.spark.identity import identity
 from ..sql.text.dialect import has_other_parts, parse, quote, string_literal
 from . import buckets, intervals_sql
-from .groups_sql import near_until
+from .groups_sql import NUMBER, near_until
 from .intervals_read import FEW_CORRECTIONS, conditions
 from .intervals_sql import indent
 from .state import Chain, CoreState, State
@@ -189,13 +189,12 @@ def _same(core: CoreState) -> str:
 
 def _summed(rows: str, core: CoreState) -> str:
     """A query that sums rows (mz_row, mz_diff) and gives each row, as it was written, as often as its sum."""
-    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({intervals_sql.DAMAGED} AS INT) END"
     return (
         f"SELECT mz_row.*\n"
         f"FROM (\n  SELECT any_value(mz_row) AS mz_row, sum(mz_diff) AS mz_n\n"
         f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
         f"  GROUP BY {_same(core)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
-        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+        f"LATERAL VIEW explode(array_repeat(0, {intervals_sql.COPIES})) mz_copies AS mz_copy"
     )
 
 
@@ -222,9 +221,8 @@ def _groups(core: CoreState, schema: str, t: str) -> str:
     sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in core.sums)
     keys = f"{_except('mz_diff', *(n for n, _ in core.sums))}, " if core.columns else ""
     group = "\n  GROUP BY ALL" if core.columns else ""
-    number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({intervals_sql.DAMAGED} AS BIGINT) END AS {COUNT}"
     return (
-        f"{head}SELECT {_except(COUNT)}, {number}\n"
+        f"{head}SELECT {_except(COUNT)}, {NUMBER}\n"
         f"FROM (\n  SELECT {keys}sum(mz_diff) AS {COUNT}{sums}\n"
         f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
         f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"

@@ -17,6 +17,8 @@ from . import buckets, intervals_sql
 from .intervals_sql import Columns, indent
 from .state import Chain
 
+#: SQL of the number of rows of a group
+NUMBER = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({intervals_sql.DAMAGED} AS BIGINT) END AS {COUNT}"
 #: in the place of a size that is not asked for
 NO_SIZE = "CAST(NULL AS BIGINT)"
 #: up to so many updates are read by one task
@@ -166,9 +168,8 @@ class GroupStore:
                 arms.append(f"SELECT *\nFROM (\n{indent(due, 2)}\n) AS mz_many\nWHERE {t} > {near}L")
             due = "\nUNION ALL\n".join(arms)
         group = f"\n  GROUP BY {self._keys[:-2]}" if self.columns else ""
-        number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({intervals_sql.DAMAGED} AS BIGINT) END AS {COUNT}"
         return (
-            f"SELECT {self._keys}{number}{self._summed()}\n"
+            f"SELECT {self._keys}{NUMBER}{self._summed()}\n"
             f"FROM (\n  SELECT {self._keys}sum(mz_diff) AS {COUNT}{sums}\n"
             f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
             f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"

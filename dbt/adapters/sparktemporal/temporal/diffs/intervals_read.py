@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from ..sql.spark.identity import identity, keeping_marks
 from ..sql.text.dialect import quote
 from . import buckets
-from .intervals_sql import DAMAGED, Columns, indent, no_rows
+from .intervals_sql import COPIES, DAMAGED, Columns, indent, no_rows
 from .state import Chain
 
 #: up to so many corrections are broadcast to every task
@@ -102,14 +102,13 @@ def _union(parts: Iterable[str]) -> str:
 
 
 def _summed(rows: str, columns: Columns) -> str:
-    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
     names, same = ", ".join(quote(n) for n, _ in columns), identity(columns)
     return (
         f"SELECT {names}\n"
         f"FROM (\n  SELECT {', '.join(same.items)}, sum(mz_diff) AS mz_n\n"
         f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
         f"  GROUP BY {', '.join(same.keys)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
-        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+        f"LATERAL VIEW explode(array_repeat(0, {COPIES})) mz_copies AS mz_copy"
     )
 
 

@@ -36,6 +36,8 @@ UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
 #: more retractions than rows mean damaged chains: a read raises this error, and never shows fewer rows
 DAMAGED_MESSAGE = raised("ST002", "the diffs retract a row more often than it was added")
 DAMAGED = f"raise_error('{DAMAGED_MESSAGE}')"
+#: SQL of how often a read shows a row whose diffs sum up to mz_n
+COPIES = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
 
 
 def probe(core: Core, projection: str | None = None) -> exp.Query:
