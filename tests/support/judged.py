@@ -17,6 +17,7 @@ from dbt.adapters.sparktemporal.temporal.decision import Invocation
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
+from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import VerbatimSpark, parse, quote, render
 from support.instants import T0
@@ -34,34 +35,39 @@ def judged(project: Project, sql: str) -> str:
 
 def became(project: Project, sql: str) -> tuple[str, str]:
     """What became of a model, and what was said: its cores without storing them, read at instants, against its text."""
-    warehouse = Warehouse(project.rows)
     sql = sql.replace("{s}", project.schema)
-    config = {"aggregates": "rows", "pushdown": "off"}
     try:
-        model = begin(
-            warehouse,
-            ModelRelations(f"`{project.schema}`", "m"),
-            Definition(sql, config),
-            Invocation(T0, T0, warehouse.settings(), warehouse.version()),
-        ).plan.model
+        model = understood(project, sql)
     except (Refusal, SparkError) as error:
         kind = "refused" if isinstance(error, Refusal) else "an error of Spark"
         assert not OURS.search(str(error)), (sql, str(error))
         return kind, str(error)
-    sides = []
-    for t in INSTANTS:
-        tree = clock_text.at_instant(parse(model.residual), f"{t}L")
-        for table in list(tree.find_all(exp.Table)):
-            core = next((c for c in model.cores if table.name == c.core.placeholder), None)
-            if core is not None:
-                table.replace(stored(core, t, table.alias_or_name))
-        sides.append(
-            (f"SELECT * FROM ({render(tree)}) AS f", clock_text.written_at(model.written, model.calls, f"{t}L"))
-        )
+    sides = [(read(model, t), clock_text.written_at(model.written, model.calls, f"{t}L")) for t in INSTANTS]
     for ours, written in sides:
         found, right = Counter(map(str, project.rows(ours))), Counter(map(str, project.rows(written)))
         assert found == right or " limit " in sql.lower() and found.total() == right.total(), sql
     return "accepted", ""
+
+
+def understood(project: Project, sql: str) -> Model:
+    """A model as a run at T0 understands it. Raises Refusal or SparkError."""
+    warehouse = Warehouse(project.rows)
+    return begin(
+        warehouse,
+        ModelRelations(f"`{project.schema}`", "m"),
+        Definition(sql, {"aggregates": "rows", "pushdown": "off"}),
+        Invocation(T0, T0, warehouse.settings(), warehouse.version()),
+    ).plan.model
+
+
+def read(model: Model, t: int) -> str:
+    """A query of what the model shows at an instant, over the rows of its cores as they would be stored at T0."""
+    tree = clock_text.at_instant(parse(model.residual), f"{t}L")
+    for table in list(tree.find_all(exp.Table)):
+        core = next((c for c in model.cores if table.name == c.core.placeholder), None)
+        if core is not None:
+            table.replace(stored(core, t, table.alias_or_name))
+    return f"SELECT * FROM ({render(tree)}) AS f"
 
 
 def stored(core: TypedCore, t: int, alias: str) -> exp.Expression:
