@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,3 +51,23 @@ def test_ranges_admit_what_passed_and_what_the_matrix_tries(matrix: ModuleType, 
     for low, least, high, above in ranges:
         first, last = (int(low), int(least)), (int(high), int(above) - 1)
         assert min(passed) == min(tried) == first and max(passed) == max(tried) == last
+
+
+def test_pins_admit_the_oldest_python() -> None:
+    """`pip install -c constraints.txt` works with the oldest Python: a pin that needs a younger one says so."""
+    project = (ROOT / "pyproject.toml").read_text()
+    (oldest,) = re.findall(r'requires-python = ">=([\d.]+)"', project)
+    refused, checked = [], 0
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        name, _, rest = line.partition("==")
+        version, _, marker = rest.partition(";")
+        try:
+            found = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue  # what another target of make installs
+        if found.version != version.strip() or marker:
+            continue
+        checked += 1
+        if not SpecifierSet(found.metadata.get("Requires-Python", "")).contains(f"{oldest}.99"):
+            refused.append(f"{line} needs {found.metadata['Requires-Python']}")
+    assert checked > 40 and not refused
