@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check release-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check lineage-check release-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -150,6 +150,9 @@ wheel: setup ## build wheel and sdist into dist/
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py
+
+lineage-check: setup ## what OpenLineage's wrapper of dbt sends about the temporal views of the demo
+	@$(BIN)/python tests/packaging/lineage_check.py
 
 $(VENV)/.release: $(VENV)/.made
 	@$(call install,release)
