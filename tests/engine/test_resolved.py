@@ -174,6 +174,25 @@ def test_what_dbt_resolved_is_read(way: str, stack: Project) -> None:
                 assert ": new chains (1 new chain of" in inputs_of(ran.of(f"over_{name}")), (name, ran.text)
 
 
+def test_a_part_of_a_deferred_view_is_all_that_is_stored(targets: Project) -> None:
+    """With --empty no row, with --sample the rows of the time: of the view itself, and by views over it."""
+    project = targets
+    project.model("inside", inside_of(project), event_time="hi")
+    made(project, "prod", ["inside"], ["pv"])
+    for name in ("direct", "view"):
+        project.model(f"over_{name}", over(PATHS[name]))
+    ran = run_over(project, Way(arguments=(*DEFER, "--empty")), Y2100, ["direct", "view"])
+    assert ran.success, ran.text
+    stored = {name: ran.of(f"over_{name}").adapter_response["rows_written"] for name in ("direct", "view")}
+    assert stored == {"direct": 0, "view": 0}, ran.text
+    part = "{'start': '2100-01-01 00:00:30', 'end': '2100-01-01 00:00:35'}"
+    ran = run_over(project, Way(arguments=(*DEFER, "--sample", part)), Y2100, ["direct"])
+    assert ran.success, ran.text
+    assert ran.of("over_direct").adapter_response["rows_written"] == 5, ran.text
+    read = project.at_each("over_direct", [Y2100 + 29_000], f"{project.schema}_here")[Y2100 + 29_000]
+    assert sorted(row[0] for row in project.rows(f"SELECT id FROM {read}")) == [0, 1, 2, 3, 4]
+
+
 def test_a_view_at_an_instant_is_refused_in_each_way(targets: Project) -> None:
     """A view made with temporal_now shows that instant for good: by whatever name dbt or a person resolves it."""
     project, prod = targets, targets.schema + "_prod"

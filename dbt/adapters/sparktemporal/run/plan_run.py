@@ -176,7 +176,7 @@ def _over_views(
     refused.refuse_itself(target, parse(read), warehouse.catalog())
     below, between = neighbours.below, neighbours.between
     text, warehouse, clock = inline_upstreams(
-        warehouse, target, written, below, between, old, invocation.as_of, settings
+        warehouse, target, written, below, between, old, invocation.as_of, settings, invocation.sampled
     )
     return warehouse, text, replace(invocation, as_of=clock, settings=settings)
 

@@ -46,10 +46,11 @@ def inline_upstreams(
     old: State | None,
     as_of: int,
     settings: Mapping[str, str],
+    sampled: bool = False,
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> (the text with queries in place of temporal inputs, a warehouse knowing the inputs, the as-of).
 
-    below, between: see `stacked.opened`.
+    below, between: see `stacked.opened`. sampled: see `upstream.inlined`.
     The as-of is `as_of`, or the latest frontier of an input where that is later (by less than a minute). The run
     decides afterwards at which instant it reads (`Stack.at`).
     """
@@ -65,7 +66,7 @@ def inline_upstreams(
             session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
     if not states:
         return sql, warehouse, as_of
-    sql = upstream.inlined(sql, states, warehouse.catalog())
+    sql = upstream.inlined(sql, states, warehouse.catalog(), sampled)
     return sql, warehouse.over(_stack(warehouse, states, old, as_of)), as_of
 
 
