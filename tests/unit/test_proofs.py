@@ -6,12 +6,16 @@ A step takes each so many lemmas, years or zones of all of them; the full ranges
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.sparktemporal.run import searches
 from dbt.adapters.sparktemporal.temporal.clock.zones import Change
 from dbt.adapters.sparktemporal.temporal.diffs import crossings_sql, spans
 from dbt.adapters.sparktemporal.temporal.predicates import bounds
+from dbt.adapters.sparktemporal.temporal.predicates.grid import Grid
 from support.proofs import calendar, lemmas, page, whole
 from support.proofs.lemmas import DAYS, FIELDS, GENERAL, LEMMAS, OPERATORS, PLAIN, SOLVED, Wrong
 from support.proofs.translate import Translation
@@ -189,6 +193,22 @@ def test_a_change_of_a_zone_that_is_forgotten_is_found(monkeypatch: pytest.Monke
     )
     with pytest.raises(Wrong):
         whole.check_order("Europe/Berlin")
+
+
+@pytest.mark.parametrize(("search", "edit", "text"), [
+    ("near", lambda grid: replace(grid, shift=grid.shift + 1), "{n} - interval 1 day <= a"),
+    ("near", lambda grid: replace(grid, reach=grid.cell, calm=()), "{n} - interval 1 day <= a"),
+    ("rising", lambda grid: replace(grid, shift=grid.shift + 1), "date_trunc('HOUR', {n}) = date_trunc('HOUR', a)"),
+], ids=["cells a millisecond off", "cells that are left out", "steps a millisecond off"])  # fmt: skip
+def test_a_mistake_at_a_change_of_a_zone_is_found(
+    search: str, edit: Callable[[Grid], Grid], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spring = next(change for change in calendar.rules("Europe/Berlin").changes if change.at == 1_774_746_000)
+    whole.check_change("Europe/Berlin", spring, [text] * 2, rows=7)
+    made = getattr(searches, search)
+    monkeypatch.setattr(searches, search, lambda *given: edit(made(*given)))
+    with pytest.raises(Wrong):
+        whole.check_change("Europe/Berlin", spring, [text] * 2, rows=7)
 
 
 def test_a_wrong_order_of_days_is_found() -> None:

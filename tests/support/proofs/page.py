@@ -46,7 +46,8 @@ def rows() -> Iterator[tuple[str, str, str, str]]:
             found = [one for one in lemmas_of(row) if one.how == how]
             if found:
                 fields = "made of fields, " if row.makes and not row.is_monotone else ""
-                calls = ", ".join(f"`{_shown(one)}`" for one in found[:3]) + (", …" if len(found) > 3 else "")
+                shown = list(dict.fromkeys(map(_shown, found)))
+                calls = ", ".join(f"`{call}`" for call in shown[:3]) + (", …" if len(shown) > 3 else "")
                 ranges = "; ".join(dict.fromkeys(map(_range, found)))
                 yield f"`{row.name}`{arguments}", f"{fields}never {_verb(found)}: {calls}", how, ranges
     for name in dict.fromkeys(one.function for one in OPERATORS):
