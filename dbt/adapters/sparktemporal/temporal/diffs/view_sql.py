@@ -14,11 +14,12 @@ from sqlglot import exp
 from ...errors import raised
 from ..clock.instants import format_instant
 from ..predicates.clock_text import at_instant
-from ..rewrite.core import is_placeholder
+from ..rewrite.core import PLACEHOLDER, is_placeholder
 from ..rewrite.linear_aggregates import COUNT
+from ..rewrite.merged_groups import merge_groups
 from ..rewrite.one_row_groups import of_one_row
 from ..sql.spark.timestamps import sql_type
-from ..sql.text.dialect import parse, quote, string_literal
+from ..sql.text.dialect import parse, quote, render, string_literal
 from .input_state import Tracking
 from .intervals_sql import Columns, indent, pretty
 from .state import State
@@ -39,6 +40,7 @@ def read_at(state: State, t: int) -> str:
 
 def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
     """The residual over the cores at t, with the column names of the model. earliest, splits: see `intervals_read`."""
+    state = _with_merged_groups(state)
     residual = at_instant(residual_of(state), t)
     cores = {
         core.placeholder: store_of(core).read(core.chains, state.schema, t, earliest, splits) for core in state.cores
@@ -46,6 +48,21 @@ def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
     body = inline_upstreams(residual, cores)
     names = ", ".join(quote(n) for n, _ in state.columns)
     return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
+
+
+def _with_merged_groups(state: State) -> State:
+    """The state as a read sees it: with one core in the place of several, see `merged_groups`."""
+    forms = {core.placeholder: (core.columns, core.sums) for core in state.cores if core.sums is not None}
+    residual, merged = merge_groups(parse(state.residual), forms) if len(forms) > 1 else (None, {})
+    if residual is None or not merged:
+        return state
+    by_name = {core.placeholder: core for core in state.cores}
+    cores = []
+    for name, parts in merged.items():
+        chains = tuple(chain for part in parts for chain in by_name.pop(part).chains)
+        first = next(core for core in state.cores if core.placeholder == parts[0])
+        cores.append(replace(first, name=name.removeprefix(PLACEHOLDER), chains=chains))
+    return replace(state, residual=render(residual), cores=(*by_name.values(), *cores))
 
 
 def residual_of(state: State) -> exp.Expr:

@@ -43,7 +43,7 @@ def lift_unions(
     for union in list(residual.find_all(exp.Union)):
         if isinstance(union.parent, exp.SetOperation):
             continue
-        leaves = _leaves(union)
+        leaves = leaves_of(union)
         branches = _branches(found, places, leaves, residual, describe) if leaves else None
         if branches is None:
             continue
@@ -61,16 +61,16 @@ def lift_unions(
     return found, residual
 
 
-def _leaves(query: exp.Expr) -> list[exp.Select] | None:
+def leaves_of(query: exp.Expr) -> list[exp.Select] | None:
     """The SELECTs of a UNION ALL from left to right; None where another set operation stands among them."""
     if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this",)):
-        return _leaves(query.this)
+        return leaves_of(query.this)
     if isinstance(query, exp.Select):
         return [query]
     plain = type(query) is exp.Union and not query.args.get("distinct")
     if not plain or has_other_parts(query, ("this", "expression", "distinct")):
         return None
-    left, right = _leaves(query.this), _leaves(query.expression)
+    left, right = leaves_of(query.this), leaves_of(query.expression)
     return None if left is None or right is None else [*left, *right]
 
 
@@ -92,7 +92,7 @@ def _branches(
         core = core if leaf == 0 else _named(core)
         branch = Lifted(core, core.query)
         for reader, item in path:
-            if _is_star(reader):
+            if is_star(reader):
                 continue
             step = climb(branch, reader, item, describe)
             if step is None:
@@ -131,7 +131,7 @@ def _named(core: Core) -> Core:
     return replace(core, query=query)
 
 
-def _is_star(select: exp.Select) -> bool:
+def is_star(select: exp.Select) -> bool:
     """Whether a SELECT is `select *` and nothing else."""
     (item, *more) = select.expressions
     plain = isinstance(item, exp.Star) and not more and not any(item.args.values())

@@ -1,0 +1,52 @@
+"""Put one core in the place of a UNION ALL of cores kept per group: a read then adds up the chains of all at once.
+
+    SELECT k, sum(mz_n) AS n FROM (SELECT * FROM mz_core_c0 UNION ALL SELECT * FROM mz_core_c1) AS u GROUP BY k
+      ->  SELECT k, sum(mz_n) AS n FROM mz_core_c0_c1 AS u GROUP BY k
+
+An aggregation above such a UNION ALL adds up the parts of a group, whichever core has them. So the parts may be added
+up before, by the read of the chains. The aggregation above is then over one row a group, see `one_row_groups`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+from sqlglot import exp
+
+from ..sql.names.linear import is_aggregation
+from .core import PLACEHOLDER, is_placeholder
+from .union_groups import is_star, leaves_of
+
+
+def merge_groups(residual: exp.Query, forms: Mapping[str, Hashable]) -> tuple[exp.Query, dict[str, tuple[str, ...]]]:
+    """A residual -> (a copy with merged cores, placeholder of each merged core -> the placeholders of its cores).
+
+    forms: the placeholder of each core that is kept per group -> its columns.
+    """
+    residual = residual.copy()
+    merged: dict[str, tuple[str, ...]] = {}
+    for union in list(residual.find_all(exp.Union)):
+        below = union.parent
+        if not isinstance(below, exp.Subquery) or not isinstance(below.parent, exp.From) or below.alias_column_names:
+            continue
+        reader = below.parent.parent
+        if not isinstance(reader, exp.Select) or not is_aggregation(reader) or reader.args.get("joins"):
+            continue
+        found = leaves_of(union)
+        names = [_placeholder(leaf) for leaf in found] if found else []
+        if not names or len({forms.get(name) for name in names}) != 1 or names[0] not in forms:
+            continue
+        if len({*names}) < len(names):
+            continue
+        name = PLACEHOLDER + "_".join(one.removeprefix(PLACEHOLDER) for one in names)
+        merged[name] = tuple(names)
+        below.replace(exp.Table(this=exp.to_identifier(name), alias=below.args["alias"].copy()))
+    return residual, merged
+
+
+def _placeholder(leaf: exp.Select) -> str:
+    """The placeholder of the core whose rows a leaf of a UNION ALL passes on; "" where the leaf is anything else."""
+    from_ = leaf.args.get("from_")
+    if from_ is None or not is_star(leaf) or not is_placeholder(from_.this) or from_.this.args.get("alias"):
+        return ""
+    return str(from_.this.name)
