@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,7 +55,7 @@ def test_ranges_admit_what_passed_and_what_the_matrix_tries(matrix: ModuleType, 
 def test_pins_admit_the_oldest_python() -> None:
     """`pip install -c constraints.txt` works with the oldest Python: a pin that needs a younger one says so."""
     project = (ROOT / "pyproject.toml").read_text()
-    (oldest,) = re.findall(r'requires-python = ">=([\d.]+)"', project)
+    (oldest,) = map(int, re.findall(r'requires-python = ">=3\.(\d+)"', project))
     refused, checked = [], 0
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         name, _, rest = line.partition("==")
@@ -68,6 +67,7 @@ def test_pins_admit_the_oldest_python() -> None:
         if found.version != version.strip() or marker:
             continue
         checked += 1
-        if not SpecifierSet(found.metadata.get("Requires-Python", "")).contains(f"{oldest}.99"):
-            refused.append(f"{line} needs {found.metadata['Requires-Python']}")
+        needed = found.metadata.get("Requires-Python", "")
+        if any(int(least) > oldest for least in re.findall(r">=? *3\.(\d+)", needed)):
+            refused.append(f"{line} needs Python {needed}")
     assert checked > 40 and not refused
