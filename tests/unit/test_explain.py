@@ -136,6 +136,10 @@ MISTAKES = {
         "with o as (select id, ts from shop.orders) select id from o where mz_now() < ts and o.amount > 1", [], TYPES,
         "'o.amount' could not", "as --schema has them",
     ),
+    "two columns": (
+        "select o.id from shop.orders o join shop.orders p on o.id = p.id where mz_now() < ts", [], TYPES,
+        "'ts' could not", "as --schema has them",
+    ),
     "a pivot": (
         "select * from (select * from shop.orders where mz_now() < ts) pivot (sum(amount) for k in ('a', 'b'))", [],
         TYPES, "only Spark can answer this", "instead: a run of dbt",
@@ -161,7 +165,7 @@ def test_names_without_a_schema(tmp_path: Path, capsys: pytest.CaptureFixture[st
         tmp_path, capsys, several, types={**TYPES, "c.shop.orders": {"id": "int", "n": "int"}}
     )
     assert (code, error) == (0, "") and "c.shop.orders" in told
-    sql_of_range = "select id from shop.orders, range(2) as r where mz_now() < ts"
+    sql_of_range = "select orders.id from shop.orders, range(2) as r where mz_now() < ts"
     code, told, error = explained(tmp_path, capsys, sql_of_range)
     assert (code, error) == (0, "") and "range(2)" in told
     code, _, error = explained(tmp_path, capsys, sql)

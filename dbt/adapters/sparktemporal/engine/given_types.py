@@ -142,7 +142,7 @@ def _readable(tree: exp.Query) -> exp.Query:
     for select in tree.find_all(exp.Select):
         for place, item in enumerate(select.expressions):
             if not (isinstance(item, (exp.Alias, exp.Aliases, exp.Column)) or item.is_star):
-                item.replace(exp.alias_(item.copy(), f"_col_{place}"))
+                item.replace(exp.alias_(item.copy(), item.output_name or f"_col_{place}"))
     return tree
 
 

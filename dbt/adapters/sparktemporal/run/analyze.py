@@ -165,7 +165,8 @@ def _listable(
     """The parts of a model, the columns and plans of the probes of its cores, and the cores with types.
 
     written: the text of the model. unlisted: the calls of predicates whose changes cannot be listed, so that a read
-    evaluates these predicates. Where the types tell of more such calls, the model is split again.
+    evaluates these predicates. Where the types tell of more such calls, the model is split again: the types are those
+    of the plan of a core, and there is no core before the model is split. Each time there are more such calls.
     """
     parts = split_by(unlisted)
     described = [_described(warehouse, core, written) for core in parts.cores]

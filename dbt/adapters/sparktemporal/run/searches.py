@@ -92,10 +92,10 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
     _refuse_partial(step, _other_type(step, types))
     readings = zone.readings(step, judged, types)
     breaking = [reading for reading in readings if zone.breaks(reading)]
-    guards = zone.guards(readings, step, judged)
+    guards = zone.guards(readings)
     if step.search:  # listed by the dates of the clock
         if breaking:
-            raise zone.refusal(breaking[0], step, judged)
+            raise zone.refusal(breaking[0])
         return replace(step, guards=guards)
     search = _search(step, types, zone) if not breaking else ""
     if search in (UNIT, MONTHS):
@@ -113,7 +113,7 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
         tuple({render(of): of for of in instants}.values()) if len(instants) == len(readings) else (),
     )
     if found is None:
-        raise zone.refusal(breaking[0], step, judged) if breaking else _refusal_of_months(step, judged, types)
+        raise zone.refusal(breaking[0]) if breaking else _refusal_of_months(step, judged, types)
     if found.within == RISES:
         zone.warehouse.allow_nested_lambdas()
     return replace(step, search=CELLS, grid=found, guards=guards)
@@ -226,28 +226,26 @@ class SessionZone:
             found.append((offset if reading.zone else 0, changes))
         return found
 
-    def guards(self, readings: Sequence[Reading], step: MonotoneComparison, judged: Condition) -> tuple[Guard, ...]:
+    def guards(self, readings: Sequence[Reading]) -> tuple[Guard, ...]:
         """The conditions on each row under which a step can be searched. Raises Refusal if the zone allows none."""
         found = []
         for reading in readings:
             first = self.first_of(reading)
             if first is None or self.as_of - reading.back < first:
-                raise self.refusal(reading, step, judged)
+                raise self.refusal(reading)
             if reading.at is not None and first > FIRST_MS:
                 found.append((reading.at, first, self._zone(reading).name))
         return tuple({render(guard[0]): guard for guard in found}.values())
 
-    def refusal(self, reading: Reading, step: MonotoneComparison, judged: Condition) -> Refusal:
+    def refusal(self, reading: Reading) -> Refusal:
         first, zone = reading.free_from(self._zone(reading)), reading.zone or self.name
-        row_expressions = {f"`mz_s{i}`": render(static) for i, static in enumerate(judged.row_expressions)}
-        written = re.sub(r"`mz_s\d+`", lambda column: row_expressions[column.group()], reading.written)
         if first is None:
             why = f"which goes back when daylight saving ends in {zone}"
         else:
             why = f"which in {zone} goes back, or leaps, until {format_instant(first)}"
         return Refusal(
             "ST365",
-            written,
+            reading.written,
             f"on the clock's side it follows local time, {why}, so the instants at which it changes cannot be listed",
             "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "
             "spark.sql.session.timeZone: UTC in the profile",

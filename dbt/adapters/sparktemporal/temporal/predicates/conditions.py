@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from ..sql.functions.calls import arguments, function, picks, starts_with_unit
 from ..sql.functions.row import Picks
-from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render
+from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render, shown_as
 from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison, bare
 from .grid import Grid
@@ -336,7 +336,8 @@ class _Analysis(PredicateVisitor[None]):
         return node
 
     def _column(self, node: exp.Expr) -> exp.Expr:
-        return exp.column(exp.to_identifier(static_column(self._static(node)), quoted=True))
+        column = exp.column(exp.to_identifier(static_column(self._static(node)), quoted=True))
+        return shown_as(column, node)
 
     def _hoisted_lambda(self, node: exp.Lambda) -> exp.Expr:
         """`_hoisted` for a lambda: what names its variable stays."""

@@ -19,7 +19,7 @@ from ..clock.zones import Change, Zone
 from ..sql.functions.registry import known
 from ..sql.functions.row import DAY, SECOND, Function, Local, Picks, Takes
 from ..sql.functions.units import UNITS, unit_of
-from ..sql.text.dialect import has_clock, is_mz_now, render
+from ..sql.text.dialect import fragment, has_clock, is_mz_now, render
 from .lengths import is_below_a_day, moved
 from .logic import values_of
 from .near import is_regular
@@ -258,4 +258,4 @@ class _Walk:
             return
         at = of.copy() if base.back is None else None
         instant = of.copy() if base.kind == INSTANT else None
-        self.found.append(Reading(render(node), breaks, base.back or 0, at, zone, instant))
+        self.found.append(Reading(fragment(node), breaks, base.back or 0, at, zone, instant))

@@ -17,6 +17,7 @@ from sqlglot import exp
 from ....errors import Refusal
 from ..spark.errors import SparkError
 from ..text.dialect import fragment
+from ..text.identifiers import folded
 from .bind import sources_of
 from .ctes import inside, visible_ctes
 from .linear import is_inside_a_value, is_linear, only_filters
@@ -62,6 +63,13 @@ class Scopes:
     def has(self, column: exp.Column, scope: exp.Select) -> bool:
         """Whether a name means a column, or an alias, of a SELECT itself."""
         return resolve(column, self._sources_of(scope)) is not None or _is_alias(column, scope)
+
+    def is_ambiguous(self, column: exp.Column, scope: exp.Select) -> bool:
+        """Whether a name without a qualifier is that of columns of several relations of a SELECT."""
+        if len(column.parts) > 1 or any(map(only_filters, scope.args.get("joins") or [])):
+            return False
+        found = [s.name for s in self._sources_of(scope) if folded(column.name) in map(folded, s.columns)]
+        return len(found) > 1 and "" not in found  # a merged column is one
 
     def is_nested(self, column: exp.Column) -> bool:
         return column.find_ancestor(exp.Select) is not self._select
@@ -112,13 +120,15 @@ def reads_outside(select: exp.Select, describe: Describe) -> bool:
 
 
 def unknown_columns(query: exp.Query, describe: Describe) -> Iterator[exp.Column]:
-    """The names that mean neither a column of a relation around them, nor an alias."""
+    """The names that mean neither a column of a relation around them nor an alias, or columns of several relations."""
     scopes = Scopes(exp.Select(), [], describe, [])
-    for column in query.find_all(exp.Column):
+    for column in reversed(list(query.find_all(exp.Column))):  # inner ones first: they make the outer ones
         scope = column.find_ancestor(exp.Select, exp.SetOperation)
         while isinstance(scope, exp.Select) and not scopes.has(column, scope):
             scope = around(scope)
-        if scope is None and not (column.is_star or is_lambda_variable(column) or column.find_ancestor(exp.Hint)):
+        if column.is_star or is_lambda_variable(column) or column.find_ancestor(exp.Hint):
+            continue
+        if scope is None or isinstance(scope, exp.Select) and scopes.is_ambiguous(column, scope):
             yield column
 
 
