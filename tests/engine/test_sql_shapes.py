@@ -36,6 +36,8 @@ MODELS = {
     "row_number() over (partition by k order by id, v) as r from {t} t where mz_now() < due",
     "merged_below_groups": "with b as (select k, v, due from {t} where hash(unix_millis(mz_now()) div 3000) % 2 <= v) "
     "select k, count(*) as n, sum(v) as s from b where mz_now() < due group by k",
+    "qualified_keys": "select t.k, max(ts) as last, count(*) as n from {t} t join {o} o on o.k = t.k group by t.k "
+    "having mz_now() < max(t.ts) + interval 10 seconds order by T.K",
     "texts": "select id from {t} where mz_now() between '2024-03-01 12:00:07' and due or "
     "mz_now() in ('2024-03-01 12:00:10', '2024-03-01') or mz_now() = '2024-03-01' + interval 12 hours",
     "units": "select id, ts + interval 1 hour 30 minutes, ts - interval 1 day 2 hours as b, interval 1 day -2 hours, "

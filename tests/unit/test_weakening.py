@@ -169,6 +169,9 @@ HAVING = {
     "select k as s, count(*) as n from t x group by x.k having count(*) > 1 and not (mz_now() > MAX(x.ts) or k = 3)":
         "SELECT `s`, `n` FROM (SELECT k AS s, count(*) AS n, MAX(x.ts) AS `mz_having_0` FROM t AS x GROUP BY x.k "
         "HAVING count(*) > 1 AND NOT (k = 3)) AS `mz_grouped` WHERE mz_now() <= `mz_having_0`",
+    "select t.k, max(ts) as m from t join (select 1 as n) on n = k group by K having mz_now() < MAX(t.ts) order by T.k":
+        "SELECT `k`, `m` FROM (SELECT t.k, max(ts) AS m FROM t JOIN (SELECT 1 AS n) ON n = k GROUP BY K) "
+        "AS `mz_grouped` WHERE mz_now() < `m` ORDER BY `k`",
     "select max(ts) as ts from t having mz_now() < ts":
         "SELECT `ts` FROM (SELECT max(ts) AS ts FROM t) AS `mz_grouped` WHERE mz_now() < `ts`",
     "select k, max(ts) as m from t group by 1 having mz_now() < max(ts) order by min(ts), 2 desc, m limit 3":

@@ -20,12 +20,13 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
-from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit, window
+from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.names.bind import columns_of, sources_of
 from ..sql.names.ctes import named_ctes, visible_ctes
-from ..sql.names.linear import first_source, grouping_expressions, is_aggregation, is_inside_a_value
-from ..sql.names.scope import Describe, derived, quote_name, resolve
-from ..sql.text.dialect import conjunction, has_clock, put_in, render, shown_as
+from ..sql.names.linear import grouping_expressions, is_aggregation, is_inside_a_value
+from ..sql.names.scope import Describe, canonical, derived, quote_name, resolve
+from ..sql.spark.errors import SparkError
+from ..sql.text.dialect import conjunction, has_clock, put_in, shown_as
 from ..sql.text.helper_columns import numbered
 from .window_columns import with_window_calls
 
@@ -49,7 +50,7 @@ def clock_above_groups(tree: exp.Query, describe: Describe) -> exp.Query:
             continue
         try:
             tree = put_in(tree, select, _Moving(select, describe).outer())
-        except _NotMovable:
+        except (_NotMovable, Refusal, SparkError):  # the model's own text raises its errors
             continue
     return tree
 
@@ -70,7 +71,9 @@ def _is_candidate(select: exp.Select) -> bool:
 class _Moving:
     def __init__(self, select: exp.Select, describe: Describe) -> None:
         self.describe, self.visible = describe, visible_ctes(select)
-        select = self.select = _without_places(_with_windows(select, describe, self.visible))
+        self.sources = sources_of(select.copy(), describe, self.visible)
+        select = with_window_calls(select, lambda column: resolve(column, self.sources) is not None)
+        select = self.select = _without_places(select)
         self.items = [i.unalias() for i in select.expressions]
         if any(item.is_star for item in self.items) or select.args.get("distinct") and select.args.get("order"):
             raise _NotMovable
@@ -80,8 +83,6 @@ class _Moving:
             _refuse_immovable(item, windows=not is_filtered)  # they see the groups that the HAVING leaves
         for part in filter(None, [having, order]):
             _refuse_immovable(part, windows=False)
-        source = first_source(select)
-        self.source = source.alias_or_name.lower() if source is not None and not select.args.get("joins") else ""
         #: the places of the items that are of the outer SELECT alone
         self.above = {index for index, item in enumerate(self.items) if has_clock(item)}
         self.names = self._names()
@@ -251,17 +252,7 @@ class _Moving:
         node.replace(shown_as(exp.column(quote_name(self.added[text][0])), node))
 
     def _text(self, node: exp.Expr) -> str:
-        """The canonical text of an expression: without case and the qualifier of the one source."""
-        copy = exp.Paren(this=node.unnest().copy())
-        for name in list(copy.find_all(exp.Identifier)):
-            name.replace(exp.to_identifier(name.name.lower(), quoted=True))
-        for call in copy.find_all(exp.Anonymous):
-            call.set("this", call.name.lower())
-        for column in list(copy.find_all(exp.Column)):
-            if self.source and len(column.parts) > 1 and column.parts[0].name == self.source:
-                rest = [p.copy() for p in column.parts[1:]]
-                column.replace(exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(rest)))))
-        return render(copy)
+        return canonical(node.unnest(), self.sources)
 
 
 def _without_places(select: exp.Select) -> exp.Select:
@@ -278,18 +269,6 @@ def _without_places(select: exp.Select) -> exp.Select:
                 raise _NotMovable
             leaf.replace(items[place].copy())
     return select
-
-
-def _with_windows(select: exp.Select, describe: Describe, visible: list[exp.CTE]) -> exp.Select:
-    """The SELECT with the call in place of the columns that Spark makes of a window in GROUP BY."""
-    group = select.args.get("group")
-    if group is None or not any(map(window, grouping_expressions(group))):
-        return select
-    try:
-        sources = sources_of(select.copy(), describe, visible)
-    except Refusal:
-        raise _NotMovable from None
-    return with_window_calls(select, lambda column: resolve(column, sources) is not None)
 
 
 def _refuse_immovable(part: exp.Expr, windows: bool) -> None:

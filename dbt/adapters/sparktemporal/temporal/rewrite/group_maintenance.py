@@ -30,7 +30,7 @@ from ..sql.functions.row import Aggregate, Window
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.linear import grouping_expressions, is_aggregation, is_linear
 from ..sql.names.projection import inner_stars, with_field_name
-from ..sql.names.scope import Describe, is_lambda_variable, quote_name, resolve
+from ..sql.names.scope import Describe, canonical, is_lambda_variable, quote_name, resolve
 from ..sql.spark.errors import SparkError
 from ..sql.spark.identity import is_window
 from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, render
@@ -305,17 +305,7 @@ class _Taking:
         return (constant or bool(columns)) and all(resolve(c, self.sources) is not None for c in columns)
 
     def _canonical(self, node: exp.Expr) -> str:
-        """The canonical text of an expression: without case and qualifiers of columns."""
-        copy = exp.Paren(this=node.copy())
-        for column in list(copy.find_all(exp.Column)):
-            found = resolve(column, self.sources)
-            if found is not None:
-                source, name, parts = found
-                tail = "".join(f".{p.name.lower()}" for p in column.parts[parts:])
-                column.replace(exp.to_identifier(f"{source}.{name}{tail}", quoted=True))
-        for call in copy.find_all(exp.Anonymous):
-            call.set("this", call.name.lower())
-        return render(copy)
+        return canonical(node, self.sources)
 
 
 #: types whose equal values may differ, or cannot be compared

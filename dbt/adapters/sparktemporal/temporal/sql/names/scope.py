@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from ....errors import Refusal
 from ..functions.calls import starts_with_unit
-from ..text.dialect import fragment, has_other_parts
+from ..text.dialect import fragment, has_other_parts, render
 
 #: (name, type as Spark calls it) of each column
 Columns = list[tuple[str, str]]
@@ -141,6 +141,22 @@ def is_lambda_variable(column: exp.Column) -> bool:
             return True
         node = node.find_ancestor(exp.Lambda)
     return False
+
+
+def canonical(node: exp.Expr, sources: list[Source]) -> str:
+    """The text of an expression without case, and with each column named by its source: equal texts mean the same."""
+    copy = exp.Paren(this=node.copy())
+    for column in list(copy.find_all(exp.Column)):
+        found = resolve(column, sources)
+        if found is not None:
+            source, name, parts = found
+            fields = "".join(f".{field.name}" for field in column.parts[parts:])
+            column.replace(exp.to_identifier(f"{source}.{name}{fields}"))
+    for identifier in list(copy.find_all(exp.Identifier)):
+        identifier.replace(quote_name(identifier.name.lower()))
+    for call in copy.find_all(exp.Anonymous):
+        call.set("this", call.name.lower())
+    return render(copy)
 
 
 def row_columns(node: exp.Expr) -> list[exp.Column]:
