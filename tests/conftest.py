@@ -142,6 +142,19 @@ def spark(
         session.stop()
 
 
+@pytest.fixture(autouse=True)
+def zone_as_before() -> Iterator[None]:
+    """A test that leaves another time zone in the session would decide the tests after it."""
+    before = _zone()
+    yield
+    assert _zone() in (before, None) or before is None, "the test leaves another time zone: settings_as_before"
+
+
+def _zone() -> str | None:
+    session = SparkSession.getActiveSession()
+    return None if session is None else session.conf.get("spark.sql.session.timeZone", None)
+
+
 @pytest.fixture
 def settings_as_before(spark: SparkSession) -> Iterator[None]:
     """For tests that change settings of the session."""

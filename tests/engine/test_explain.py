@@ -49,7 +49,7 @@ def test_a_model_that_never_ran(events: Project, capsys: Any) -> None:
     clocks = {row["of"]: row["instant"] for row in found if row["about"] == "clock"}
     assert clocks["as of"] == T0 and clocks["expiration"] == T0 + 40 * DAY
     assert any(f"ts >= timestamp_millis({T0 - 30 * DAY})" in what for _, what in rows(found, "pushdown"))
-    assert rows(found, "scan") and rows(found, "window") == [("c0", "mz_now() <= ts + INTERVAL '30' DAYS")]
+    assert rows(found, "scan") and rows(found, "window") == [("c0", "mz_now() <= ts + interval 30 days")]
     phases = [phase for phase, _ in rows(found, "statement")]
     assert phases[0] == "lock" and phases[-1] == "write"
     assert [phase for phase, _ in rows(found, "then")] == ["look", "merge", "commit", "publish", "clean_up"]

@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pytest
-from sqlglot import exp
 
 from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
@@ -104,7 +103,7 @@ def test_answers_fit_together(project: Project, draws: int) -> None:
 @pytest.mark.landing
 @pytest.mark.usefixtures("small_plans", "settings_as_before")
 @pytest.mark.parametrize(("where", "key", "mistake", "found_by"), [
-    (logic._OPPOSITE, exp.LT, exp.GT, "partition"),
+    (vars(logic), "opposite", {**{op: logic.opposite(op) for op in logic._SIGNS}, "<": ">"}.__getitem__, "partition"),
     (bounds._EDGES, bounds.TIMESTAMP, lambda e: {"ceil": f"unix_millis({e}) + 1", "after": f"unix_millis({e}) + 1"},
      "count"),
 ])  # fmt: skip
