@@ -25,7 +25,7 @@ from support.parsing import parse_once
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
 from support.seeds import fresh
-from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF, temporary
+from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF, temporary, zone_now
 from support.waiting import FakeTime
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
@@ -145,14 +145,9 @@ def spark(
 @pytest.fixture(autouse=True)
 def zone_as_before() -> Iterator[None]:
     """A test that leaves another time zone in the session would decide the tests after it."""
-    before = _zone()
+    before = zone_now()
     yield
-    assert _zone() in (before, None) or before is None, "the test leaves another time zone: settings_as_before"
-
-
-def _zone() -> str | None:
-    session = SparkSession.getActiveSession()
-    return None if session is None else session.conf.get("spark.sql.session.timeZone", None)
+    assert zone_now() in (before, None) or before is None, "the test leaves another time zone: settings_as_before"
 
 
 @pytest.fixture

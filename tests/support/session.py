@@ -55,3 +55,9 @@ def in_the_default_catalog(spark: SparkSession) -> None:
     No statement of SQL does this. A second SET CATALOG would keep the next tests in the catalog that it names.
     """
     spark._jsparkSession.sessionState().catalogManager().reset()
+
+
+def zone_now() -> str | None:
+    """The time zone of the active session; None without one."""
+    session = SparkSession.getActiveSession()
+    return None if session is None else session.conf.get("spark.sql.session.timeZone", None)
