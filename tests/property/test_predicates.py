@@ -5,6 +5,7 @@ The oracle is the predicate as written with the instant put in by `str.format`, 
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import time
@@ -129,16 +130,32 @@ def test_random_predicates(project: Project, count: int) -> None:
     drive(project, count, a_seed(), depth=4)
 
 
-class Multiplied(Grammar):
-    """A date that moves by days and hours, of which the row says how many times."""
+#: lengths of days and hours that the row decides
+OF_ROWS = (
+    "k * interval '1 02:10' day to minute", "cast(k / 4 as decimal(9, 2)) * interval 1 day", "interval 1 day * (k / 3)",
+    "case when k > 1 then interval '02:00' hour to minute else interval 1 day end", "k * interval 1 day",
+    "if(k > 1, interval 1 day, interval '1 02:10' day to minute)", "2 * if(k > 1, interval 1 hour, interval 1 day)",
+)  # fmt: skip
+
+
+class OfRows(Grammar):
+    """Dates of the clock, moved by such a length."""
+
+    def __init__(self, rng: random.Random, fixed_zone: bool) -> None:
+        super().__init__(rng, fixed_zone)
+        self.lengths = itertools.cycle(OF_ROWS)
 
     def predicate(self, depth: int) -> str:
-        return "cast({n} - k * interval '1 02:10' day to minute as date) <= d"
+        moved = f"{{n}} {self.rng.choice('+-')} {next(self.lengths)}"
+        forms = (f"cast({moved} as date) {{op}} d", f"datediff({moved}, a) {{op}} 0", f"to_date({moved}) {{op}} d")
+        return self.rng.choice(forms).replace("{op}", self.rng.choice(["=", "<=", ">", "<>"]))
 
 
 @pytest.mark.usefixtures("small_plans")
-def test_lengths_that_the_row_multiplies(project: Project) -> None:
-    drive(project, 1, 3, depth=0, zones={"UTC": ZONES["UTC"]}, grammar_of=Multiplied)
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
+def test_lengths_that_the_row_decides(project: Project, zone: str) -> None:
+    drive(project, 2 * len(OF_ROWS), a_seed(), depth=0, zones={zone: ZONES[zone]}, grammar_of=OfRows)
 
 
 @pytest.mark.usefixtures("small_plans")

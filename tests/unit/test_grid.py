@@ -103,12 +103,26 @@ def test_a_function_that_nearly_rises(
 
 
 @pytest.mark.parametrize(
-    ("length", "grid"),
-    [("2 days", Grid(DAY, 0, CONSTANT)), ("'1 02:10' day to minute", Grid()), ("90 minutes", Grid())],
+    ("length", "factor", "grid"),
+    [
+        ("k * interval 2 days", ["int"], Grid(DAY, 0, CONSTANT)),
+        ("interval 1 day * (k + 1)", ["bigint"], Grid(DAY, 0, CONSTANT)),
+        ("k * interval 1 day", ["decimal(3,1)"], Grid()),  # half a day has hours
+        ("k * interval 1 day", ["double"], Grid()),
+        ("k * interval '1 02:10' day to minute", [], Grid()),
+        ("k * interval 90 minutes", [], Grid()),
+        (
+            "case when k > 1 then interval '02:00' hour to minute else interval 1 day end",
+            [],
+            Grid(2 * HOUR, 0, CONSTANT),
+        ),
+        ("if(k > 1, interval 1 day, interval 2 days)", [], Grid(DAY, 0, CONSTANT)),
+        ("2 * if(k > 1, interval 1 hour, interval 2 days)", [], Grid()),
+    ],
 )
-def test_lengths_that_the_row_multiplies(length: str, grid: Grid) -> None:
-    text = f"cast(mz_now() - k * interval {length} as date) <= d"
-    assert rising(UTC, moving(text, "interval day to second", "date", other="date")) == grid
+def test_lengths_that_the_row_decides(length: str, factor: list[str], grid: Grid) -> None:
+    text = f"cast(mz_now() - {length} as date) <= d"
+    assert rising(UTC, moving(text, "interval day to second", *factor, "date", other="date")) == grid
 
 
 def test_months_have_no_calm_place() -> None:

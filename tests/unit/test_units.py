@@ -58,6 +58,8 @@ def test_tables_of_units() -> None:
     ("text", "is_days"),
     [
         ("k * interval 1 week", True),
+        ("f * interval 1 week", False),
+        ("(k + 1) * interval 1 week", False),  # of a type that nobody told
         ("interval '48' hours * k", True),
         ("k * interval '1 02:10' day to minute", False),
         ("k * interval 90 minutes", False),
@@ -66,7 +68,7 @@ def test_tables_of_units() -> None:
     ],
 )
 def test_intervals_of_whole_days(text: str, is_days: bool) -> None:
-    assert lengths.number_of_days(expression(text)) is is_days
+    assert lengths.number_of_days(expression(text), {"k": "int", "f": "decimal(3,1)"}) is is_days
 
 
 #: unit -> how many of it are a day

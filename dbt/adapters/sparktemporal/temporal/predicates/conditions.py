@@ -26,7 +26,7 @@ from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, ren
 from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison, bare
 from .grid import Grid
-from .lengths import is_below_a_day, moved
+from .lengths import constant, day_factor, is_below_a_day, moved
 from .logic import TRUTHS, PredicateVisitor, branches_of, is_null, legs_of, not_, parts_of, values_of
 from .monotonicity import NONE, Side, Unlistable, is_side, not_listable, side
 from .periods_between import period_changes
@@ -358,6 +358,9 @@ class _Analysis(PredicateVisitor[None]):
             raise not_listable(node, "it is of an element, and not of the row")
         text = render(node)
         self.statics.setdefault(text, node)
+        factor = day_factor(node)
+        if factor is not None and constant(factor) is None:  # its type is asked for with those of the others
+            self._static(factor)
         return list(self.statics).index(text)
 
 

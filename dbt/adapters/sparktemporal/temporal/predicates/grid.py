@@ -180,6 +180,11 @@ class _Lengths:
     #: rendered column -> row expression, type
     rows: Mapping[str, tuple[exp.Expr, str]]
 
+    @property
+    def types(self) -> dict[str, str]:
+        """SQL of a row expression -> its type."""
+        return {render(row): kind for row, kind in self.rows.values()}
+
     def of(self, node: exp.Expr, step: int | None = None, is_number: bool = False) -> Iterator[int | None]:
         """The lengths by which a node moves the clock.
 
@@ -215,7 +220,7 @@ class _Lengths:
         """The length of an expression that is added to the clock, or subtracted."""
         row, kind = self.rows.get(render(node), (node, ""))
         if isinstance(node, exp.Interval) or kind.startswith("interval"):
-            yield _of_interval(row, kind)
+            yield _of_interval(row, kind, self.types)
         elif kind == "string":
             yield None  # of a text Spark decides whether it is a length
         elif step is not None and not kind.startswith(("timestamp", "date")):
@@ -243,10 +248,22 @@ def _step(called: Function) -> int | None:
     return SECOND if is_instant else None  # a number that is cast to an instant counts seconds
 
 
-def _of_interval(node: exp.Expr, kind: str) -> int | None:
+def _of_interval(node: exp.Expr, kind: str, types: Mapping[str, str]) -> int | None:
     span = interval(node)
     if span is not None:
-        return span[0] or DAY if span[0] == span[1] else 0
+        return span[0] or DAY if span[0] == span[1] else _of_several(node)
     if kind.startswith(("interval month", "interval year")):
         return 0
-    return DAY if kind == "interval day" or number_of_days(node) else None
+    return DAY if kind == "interval day" or number_of_days(node, types) else None
+
+
+def _of_several(node: exp.Expr) -> int | None:
+    """The length of months, or a common part of the lengths of a CASE; 0 where months are among whole days."""
+    spans = [interval(part) for part in node.find_all(exp.Interval)]
+    fixed = [span[0] for span in spans if span is not None and span[0] == span[1]]
+    common = gcd(*fixed) if fixed else DAY
+    if None in spans or fixed and node.find(exp.Mul):
+        return None
+    if len(fixed) == len(spans):
+        return common or DAY
+    return 0 if common % DAY == 0 else None

@@ -10,7 +10,7 @@ A day counts 24 hours here. `Sargable.slack` adds the drift of local time by day
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import ceil, floor
@@ -20,6 +20,8 @@ from sqlglot import exp
 from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function
 from ..sql.functions.units import HOUR, MINUTE, UNITS, Unit, unit_of
+from ..sql.spark.combined_types import WHOLE
+from ..sql.text.dialect import render
 from .logic import is_null, values_of
 from .time_of_day import DateAdd, dateadd
 
@@ -182,19 +184,35 @@ def is_below_a_day(node: exp.Expr) -> bool:
     return length is not None and length < DAY_MS
 
 
-def number_of_days(node: exp.Expr) -> bool:
+def number_of_days(node: exp.Expr, types: Mapping[str, str]) -> bool:
     """Whether a call or a product is an interval of whole days and weeks, without months.
 
-    Examples: `make_interval(0, 0, 0, days)`, `n * interval 1 day`.
+    Examples: `make_interval(0, 0, 0, days)`, `n * interval 1 day`. types: SQL of a part -> its type, as far as known.
     """
     node = node.unnest()
-    if isinstance(node, exp.Mul):
-        return any(length is not None and length % DAY_MS == 0 for length in map(milliseconds, (node.left, node.right)))
+    factor = day_factor(node)
+    if factor is not None:
+        return types.get(render(factor), "").lower() in WHOLE
     called = function(node)
     if called is None or called.whole_days is None:
         return False
     first, last = called.whole_days
     return all(constant(part) == 0 for at, part in enumerate(arguments(node)) if not first <= at <= last)
+
+
+def day_factor(node: exp.Expr) -> exp.Expr | None:
+    """The other factor of a product with an interval of whole days; None for any other node.
+
+    Half a day has hours: the type of the factor decides whether the product is a number of days.
+    """
+    node = node.unnest()
+    if not isinstance(node, exp.Mul):
+        return None
+    for length, factor in ((node.left, node.right), (node.right, node.left)):
+        found = milliseconds(length)
+        if found is not None and found % DAY_MS == 0:
+            return factor.unnest()
+    return None
 
 
 def constant(node: exp.Expr) -> Fraction | None:
