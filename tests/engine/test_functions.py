@@ -46,7 +46,7 @@ REFUSED = {
     ),
     "now_as_text": (
         f"select id, cast('now' as timestamp) as at from {{s}}.t where {WINDOW}",
-        ("CAST('now' AS TIMESTAMP)", "Spark puts its clock in its place", "mz_now(), or date_trunc"),
+        ("cast('now' as timestamp)", "Spark puts its clock in its place", "mz_now(), or date_trunc"),
     ),
     "today_as_a_literal": (
         f"select id from {{s}}.t where {WINDOW} and lo >= date 'today'",
