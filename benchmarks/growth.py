@@ -59,7 +59,7 @@ class Totals(NamedTuple):
 
 
 def width(distance: int, fineness: int) -> int:
-    """The width of a bucket (ms), as `buckets` writes it in SQL; tests/engine/test_buckets compares both in Spark."""
+    """The width of a bucket (ms), by the formula that `buckets` writes as SQL. Spark confirms it in test_buckets."""
     return 1 << (max(distance // fineness, buckets.GRANULARITY).bit_length() - 1)
 
 

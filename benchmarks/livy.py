@@ -34,7 +34,7 @@ PURPOSES = {
     "SELECT": "questions to rows and files",
     "WITH": "questions to rows and files",
     "SET": "settings",
-    "REFRESH": "settings",
+    "REFRESH": "columns, commits and files of relations",
     "CREATE TABLE": "tables: the lock, lists of files, chains",
     "CREATE OR REPLACE TABLE": "tables: the lock, lists of files, chains",
     "INSERT": "rows into a table",
