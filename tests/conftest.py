@@ -25,7 +25,7 @@ from support.parsing import parse_once
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
 from support.seeds import fresh
-from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF, temporary, zone_now
+from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF, leaves_no_settings, settings_restored, temporary
 from support.waiting import FakeTime
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
@@ -142,24 +142,31 @@ def spark(
         session.stop()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def a_module_leaves_no_settings() -> Iterator[None]:
+    """A profile sets what it names in the session, and that would decide the tests of the next module."""
+    with leaves_no_settings():
+        yield
+
+
 @pytest.fixture(autouse=True)
-def zone_as_before() -> Iterator[None]:
-    """A test that leaves another time zone in the session would decide the tests after it."""
-    before = zone_now()
-    yield
-    assert zone_now() in (before, None) or before is None, "the test leaves another time zone: settings_as_before"
+def a_test_leaves_no_settings() -> Iterator[None]:
+    with leaves_no_settings():
+        yield
 
 
 @pytest.fixture
 def settings_as_before(spark: SparkSession) -> Iterator[None]:
     """For tests that change settings of the session."""
-    before = dict(spark.sql("SET").collect())
-    yield
-    for key in {row[0] for row in spark.sql("SET").collect()} - before.keys():
-        spark.conf.unset(key)
-    for key, value in before.items():
-        if key.startswith("spark.sql.") and spark.conf.get(key, None) != value:
-            spark.conf.set(key, value)
+    with settings_restored(spark):
+        yield
+
+
+@pytest.fixture(scope="module")
+def settings_of_the_module(spark: SparkSession) -> Iterator[None]:
+    """For modules whose projects have a profile of their own."""
+    with settings_restored(spark):
+        yield
 
 
 @pytest.fixture

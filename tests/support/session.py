@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import SparkSession
+
+from dbt.adapters.sparktemporal.temporal.sql.spark.settings import deciding, differences
 
 #: the queries of tests are many and their rows few: for most of them Spark need not compile Java
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
@@ -57,7 +62,33 @@ def in_the_default_catalog(spark: SparkSession) -> None:
     spark._jsparkSession.sessionState().catalogManager().reset()
 
 
-def zone_now() -> str | None:
-    """The time zone of the active session; None without one."""
-    session = SparkSession.getActiveSession()
-    return None if session is None else session.conf.get("spark.sql.session.timeZone", None)
+def settings_now(spark: SparkSession) -> dict[str, str]:
+    """All that is set in the session."""
+    if hasattr(spark, "_jsparkSession"):  # a tenth of the time of the statement
+        pairs = spark._jsparkSession.conf().getAll().mkString("\0").split("\0")
+        return dict(pair.split(" -> ", 1) for pair in pairs)
+    return {str(key): str(value) for key, value in spark.sql("SET").collect()}
+
+
+@contextmanager
+def settings_restored(spark: SparkSession) -> Iterator[None]:
+    """Afterwards the session has the settings of before, and no other of Spark SQL."""
+    before = settings_now(spark)
+    yield
+    now = settings_now(spark)
+    for key in now.keys() - before.keys():
+        spark.conf.unset(key)
+    for key, value in before.items():
+        if key.startswith("spark.sql.") and now.get(key) != value:
+            spark.conf.set(key, value)
+
+
+@contextmanager
+def leaves_no_settings() -> Iterator[None]:
+    """Settings that decide rows are as before in the end; they would decide the tests that come next."""
+    spark = SparkSession.getActiveSession()
+    before = deciding(settings_now(spark).items()) if spark else {}
+    yield
+    if spark and SparkSession.getActiveSession() is spark:
+        left = differences(deciding(settings_now(spark).items()), before)
+        assert not left, f"settings of the session are left as {left}: settings_as_before"
