@@ -37,36 +37,15 @@ class Given:
 #: -> the changed tree; None where the tree was changed in place
 Rule = Callable[[exp.Query, Given], "exp.Query | None"]
 
-
-def _alone(rule: Callable[[exp.Query], exp.Query | None]) -> Rule:
-    return lambda tree, _: rule(tree)
-
-
-def _by_columns(rule: Callable[[exp.Query, Describe], exp.Query | None]) -> Rule:
-    return lambda tree, given: rule(tree, given.describe)
-
-
-def _by_session(rule: Callable[[exp.Query, Moves, bool], exp.Query | None]) -> Rule:
-    return lambda tree, given: rule(tree, given.moves, given.after_1970)
-
-
-def _by_groups(tree: exp.Query, given: Given) -> exp.Query:
-    return write_out_conditional_aggregates(tree, given.describe, given.moves, given.not_kept, given.ansi)
-
-
-def _by_partners(rule: Callable[[exp.Query, Describe, Moves], exp.Query | None]) -> Rule:
-    return lambda tree, given: rule(tree, given.describe, given.moves)
-
-
 RULES: tuple[Rule, ...] = (
-    _by_columns(write_out_sets),
-    _by_session(write_out_time_macros),
-    _alone(with_added_months),
-    _by_columns(write_out_array_bounds),
-    _alone(eliminate_ctes),
-    _by_groups,
-    _alone(write_out_unions),
-    _by_columns(clock_above_groups),
-    _by_partners(write_out_outer_joins),
-    _by_columns(merge_nested),
+    lambda tree, given: write_out_sets(tree, given.describe),
+    lambda tree, given: write_out_time_macros(tree, given.moves, given.after_1970),
+    lambda tree, _: with_added_months(tree),
+    lambda tree, given: write_out_array_bounds(tree, given.describe),
+    lambda tree, _: eliminate_ctes(tree),
+    lambda tree, given: write_out_conditional_aggregates(tree, given.describe, given.moves, given.not_kept, given.ansi),
+    lambda tree, _: write_out_unions(tree),
+    lambda tree, given: clock_above_groups(tree, given.describe),
+    lambda tree, given: write_out_outer_joins(tree, given.describe, given.moves),
+    lambda tree, given: merge_nested(tree, given.describe),
 )
