@@ -93,7 +93,7 @@ ANYTHING, ANY_TRUTH = ValueRange(), Truth()
 
 
 def both(*parts: str) -> str:
-    """AND, without the parts that are certain."""
+    """SQL: the AND of conditions, without the conditions that always hold."""
     kept = list(dict.fromkeys(p for p in parts if p != YES))
     if NO in kept:
         return NO

@@ -48,7 +48,7 @@ class Place:
 
 
 def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
-    """The window of a core as predicates with mz_now(), and the kind of each call by its position."""
+    """The window of a core as predicates with mz_now(), and the kind (type) of each mz_now() by its position."""
     found: list[exp.Expr] = []
     calls = dict(typed.calls)
     for number, comparison in enumerate(typed.core.comparisons):

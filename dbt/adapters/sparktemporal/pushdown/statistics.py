@@ -68,7 +68,7 @@ class Measured:
 def chosen(
     wants: Mapping[str, exp.Expr], types: Mapping[str, str], hints: Sequence[str], functions: frozenset[str]
 ) -> list[str]:
-    """The wanted expressions to measure: all times, then expressions of hinted columns, then others.
+    """The wanted expressions to measure: all times, then at most `MOST_LEAVES` others, of hinted columns first.
 
     types: of the expressions. hints: names of columns. functions: Spark's own; a call of another one is not measured.
     """

@@ -21,7 +21,9 @@ _PAIR = re.compile(r"\s*(\d+)\s*([a-z]+?)s?(?=[\s\d,]|$),?", re.IGNORECASE)
 
 
 def parse_duration(text: object, name: str) -> int | None:
-    """A day-time length in words -> milliseconds; "0" (off) -> None.
+    """A day-time length in words -> milliseconds; "0" (off) -> None. Raises a Refusal for other text.
+
+    name: the config, for the message.
 
     >>> parse_duration("22 days", "expiration")
     1900800000
@@ -60,6 +62,8 @@ def parse_duration(text: object, name: str) -> int | None:
 
 def parse_instant(value: object, name: str = "instant") -> int:
     """An instant -> milliseconds since the epoch. Text without an offset is UTC; whole numbers are milliseconds.
+
+    Raises a Refusal for another value, and for parts of a millisecond. name: of the value, for the message.
 
     >>> parse_instant("2024-03-01 12:00:00.250")
     1709294400250

@@ -111,7 +111,7 @@ class TimeOfWeek:
         return TimeOfWeek(days[0] if days else None, int(found.group(2)), int(found.group(3)), zone)
 
     def last(self, t: int) -> int:
-        """The last of these instants at or before t (ms). A local time inside a gap counts an hour later."""
+        """The last of these instants at or before t (ms). A local time that the zone skips counts an hour later."""
         local = (_EPOCH + timedelta(milliseconds=t)).astimezone(ZoneInfo(self.zone))
         day = local.date() + timedelta(days=1)
         while True:

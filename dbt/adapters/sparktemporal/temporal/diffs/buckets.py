@@ -10,7 +10,8 @@ Edges are multiples of w, so the buckets of chains written at different times ne
 | updates, which count from their instant on | the beginning | buckets that have begun | fine: fewer rows too many |
 | intervals, which count until their end | the end | buckets that end later | coarse: fewer files |
 
-A read opens at most one bucket more than it must: a quarter of the time since S of updates, that time of intervals.
+A read opens at most one bucket more than it must. This bucket is at most as long as the time since S for intervals, and
+a quarter of this time for updates.
 """
 
 from __future__ import annotations

@@ -156,10 +156,11 @@ def largest_first(chains: Sequence[Chain]) -> list[Chain]:
 
 
 def taken_in(rows: Sequence[int], new: int) -> int:
-    """How many of the smallest chains to merge with `new` rows, so that RATIO holds. rows: largest chain first.
+    """How many of the smallest chains to merge with `new` rows. rows: of each chain, largest chain first.
 
-    After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs): a row is rewritten only into a chain
-    that is at least 1 + 1/RATIO times as large, so O(log N) times in its life.
+    Then each chain has at least RATIO times the rows of the next, and there are at most CHAIN_CAP chains.
+    After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs): where the cap forces no merge, a row
+    is rewritten only into a chain that is at least 1 + 1/RATIO times as large, so O(log N) times in its life.
     """
     taken = 0
     while taken < len(rows):
@@ -216,8 +217,8 @@ def sweep(
 ) -> Sweep:
     """The tables of a model that may be dropped: unnamed by any state for `retention` ms, and orphans of dead runs.
 
-    Without an old state the owner of a table is not known, so nothing is dropped. held: tables that reading models have
-    not followed yet; is_ours: whether a run made a table that no state ever named. Both are called only where needed.
+    Without an old state the owner of a table is not known, so nothing is dropped. held: tables that models above still
+    need to find changes; is_ours: whether a run made a table that no state ever named. Both are called only on demand.
     """
     if old is None:
         return Sweep((), ())

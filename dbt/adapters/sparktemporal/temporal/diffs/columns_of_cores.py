@@ -25,7 +25,7 @@ class ColumnsOfCores:
     names: Mapping[tuple[str, str], str]
 
     def items(self, core: str) -> str:
-        """The items of a SELECT over the rows of a core; NULL where it has no such column."""
+        """The items of a SELECT over the rows of a core; NULL where the core has no such column."""
         own = {folded(shown): quote(name) for (at, name), shown in self.names.items() if at == core}
         return ", ".join(
             f"{own.get(folded(shown), f'CAST(NULL AS {sql_type(kind)})')} AS {quote(shown)}"

@@ -181,7 +181,7 @@ def _read(core: CoreState, state: State, t: str) -> str:
 def _same(core: CoreState) -> str:
     """SQL of a value that is equal only for identical rows. `mz_row` is a struct of the columns of a core.
 
-    Values that compare equal without being identical have different texts, so no column needs `identity`.
+    Values that compare equal without being identical have different texts, so the text of the row tells them apart.
     """
     plain = tuple(quote(name) for name, _ in core.columns)
     return "mz_row" if identity(core.columns).keys == plain else "struct(mz_row, CAST(mz_row AS STRING))"

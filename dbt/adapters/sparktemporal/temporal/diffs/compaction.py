@@ -74,7 +74,7 @@ def left(source: str, now: int) -> str:
 
 
 def peeled(chain: Chain, now: int, buckets: Sequence[tuple[int, int]]) -> Chain:
-    """A chain whose updates up to `now` (ms) are in another chain. buckets: the rows of `left`."""
+    """The chain as it counts after `now` (ms): earlier updates are in another chain. buckets: the rows of `left`."""
     found = sorted(buckets)
     parts = [(max(begins, now + 1), rows) for begins, rows in found]
     held, is_known = rows_held(chain)

@@ -16,7 +16,8 @@ from .state import Epoch, State
 def kept(old: State | None, restarts: bool, as_of: int, retention: int | None, table: str) -> tuple[Epoch, ...]:
     """The epochs that a commit keeps.
 
-    old: the state before the commit. table: the table that holds the old state, if the commit restarts the model.
+    old: the state before the commit. retention: `retain_history` (ms), None keeps no epoch.
+    table: the table that holds the old state, if the commit restarts the model.
     A restart as of an instant before the last restart replaces the history from this instant on.
 
     >>> kept(None, True, 9, 5, "t")

@@ -83,7 +83,7 @@ class GroupStore:
         )
 
     def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
-        """The updates of chains, advanced to `since`."""
+        """The updates of chains up to the expiration (ms); an update before `since` (ms) is moved to `since`."""
         late = f" WHERE mz_timestamp <= {expiration}L" if expiration is not None else ""
         return "\nUNION ALL\n".join(
             f"SELECT {self._keys}greatest(mz_timestamp, {since}L) AS mz_timestamp, mz_diff{self._summed()}\n"

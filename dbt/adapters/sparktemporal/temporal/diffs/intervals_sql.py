@@ -189,7 +189,7 @@ def of_few(typed: TypedCore, rows: int) -> str:
 def stored(
     tables: Sequence[str], columns: Columns, since: int, expiration: int | None, bucketed: Container[str] = ()
 ) -> str:
-    """The intervals of chains, advanced to `since` (ms): intervals that ended before are gone."""
+    """The intervals of chains, cut to `since` … `expiration` (ms). An end after the expiration becomes NULL."""
     names = "".join(f"{quote(n)}, " for n, _ in columns)
     until = "mz_until"
     late = ""

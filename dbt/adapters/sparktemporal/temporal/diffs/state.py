@@ -53,7 +53,7 @@ class Chain:
 
     @property
     def identity(self) -> ChainId:
-        """Equal for equal rows."""
+        """The identity of the chain. Equal identities mean equal rows."""
         return ChainId(self.table, self.after)
 
 
@@ -205,7 +205,7 @@ class State:
 
     @property
     def expires(self) -> int | None:
-        """`answers_until` for people: None, too, where the end of the searched years is the only limit."""
+        """`answers_until` for people; None also where the only limit is YEARS_END, where searches of instants end."""
         until = self.answers_until
         return None if until is None or until >= YEARS_END - 1 else until
 
