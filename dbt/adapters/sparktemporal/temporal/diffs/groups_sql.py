@@ -127,7 +127,8 @@ class GroupStore:
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
         """A query of statistics, for the whole chain or for each bucket.
 
-        They are: the number of updates, of negative updates, the range of times, the sum of mz_diff, and the size.
+        They are: the number of updates, of negative updates, the range of times, two NULLs, the bucket (or NULL), a
+        NULL, the sum of mz_diff, and the size.
         """
         bucket = "mz_bucket" if bucketed else "NULL"
         return (

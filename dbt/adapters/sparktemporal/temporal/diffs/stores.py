@@ -47,8 +47,8 @@ class IntervalStore:
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
         """A query of statistics, in the columns of `GroupStore.count`.
 
-        They are: the number of rows, of corrections, the ranges of mz_from and mz_until, the number of intervals
-        without an end, the same number once more as the number of rows for good, and the size.
+        They are: the number of rows, of corrections, the ranges of mz_from and mz_until, a NULL for the bucket, the
+        number of intervals without an end, this number again (their rows stay for good), and the size.
         """
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"

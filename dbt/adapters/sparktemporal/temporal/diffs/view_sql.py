@@ -71,7 +71,7 @@ def residual_of(state: State) -> exp.Expr:
 
 
 def grouped_cores(state: State) -> dict[str, tuple[list[str], dict[str, str]]]:
-    """The placeholder of each core that is kept per group -> (its keys, column of a sum -> its type)."""
+    """The placeholder of each core that is kept per group -> (its keys, column of the count or of a sum -> type)."""
     return {
         core.placeholder: ([name for name, _ in core.columns], {COUNT: "BIGINT", **dict(core.sums)})
         for core in state.cores

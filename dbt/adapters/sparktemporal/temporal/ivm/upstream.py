@@ -81,7 +81,7 @@ class Stack:
         return _NAME.sub(lambda found: f"(\n{self._rows(_unquoted(found))}\n)", sql)
 
     def change(self, name: str, then: Fingerprint | None) -> tuple[str, bool]:
-        """(the reason of a change of an input since the fingerprint `then`, whether its chains tell the change)."""
+        """(how an input changed since the fingerprint `then`, in words; whether its chains tell the changed rows)."""
         state = self.states[name]
         if not isinstance(then, ChainsFingerprint):
             return "not read before", False
@@ -271,9 +271,9 @@ def references(sql: str, catalog: str) -> list[Reference]:
 
 
 def inlined(sql: str, states: Mapping[str, State], catalog: str, sampled: bool = False) -> str:
-    """The text of a model with a query in place of the name of each temporal view. states: by key.
+    """The text of a model with a query in place of the name of each temporal view.
 
-    sampled: whether dbt reads a part of each input.
+    states: schema.model -> the state of the view. sampled: whether dbt reads a part of each input.
     """
     out, last = [], 0
     parts = _parts_of(sql) if sampled else {}

@@ -35,7 +35,7 @@ class Number:
 
     @property
     def whole(self) -> int:
-        """The value of a constant whole number."""
+        """The value of a constant whole number. Raises NoForm for any other number."""
         if any(self.of[1:]) or self.of[ONE] % 1:
             raise NoForm
         return int(self.of[ONE])
@@ -146,6 +146,8 @@ _PIECES = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P
 def pieces(pattern: str) -> Iterator[tuple[str, str, int]]:
     """The pieces of a pattern: ("", the text, 0) of a literal, (the field, its letter, number of letters) of others.
 
+    Raises NoForm for a letter that is not known, or that often.
+
     >>> list(pieces("yyyy-MM"))
     [('year', 'y', 4), ('', '-', 0), ('month', 'M', 2)]
     """
@@ -181,7 +183,8 @@ DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None:
     """The date or instant that Spark reads from a text, as a number in the same order; None where Spark reads none.
 
-    pattern: None for the pattern of a cast. month, day: of the instant whose fields make up the text.
+    pattern: None for the pattern of a cast. month, day: of the instant whose fields make up the text. Raises NoForm
+    for a pattern that is not understood.
     """
     compiled = _PATTERN_OF_CASTS if pattern is None else _reading(pattern)
     found = compiled.fullmatch("".join(block.template for block in text))

@@ -81,8 +81,8 @@ def _negated(predicate: exp.Expr) -> exp.Expr:
 def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:
     """A conjunct with a clock -> (its comparisons with the clock, its parts without the clock), all joined by AND.
 
-    The result is None where the conjunct compares anything but a bare mz_now(): see `conditions`. moves: is asked
-    about lengths of a day and more.
+    The result is None where the conjunct compares anything but a bare mz_now(): see `conditions`. moves: see `Moves`,
+    asked only about lengths of a day and more.
     """
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):

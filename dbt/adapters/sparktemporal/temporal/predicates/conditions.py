@@ -340,7 +340,7 @@ class _Analysis(PredicateVisitor[None]):
         return shown_as(column, node)
 
     def _hoisted_lambda(self, node: exp.Lambda) -> exp.Expr:
-        """`_hoisted` for a lambda: what names its variable stays."""
+        """`_hoisted` for a lambda: parts that name its variable stay."""
         if self.variable is not None or len(node.expressions) != 1:
             raise not_listable(node, "the elements with which the clock is compared are not known before")
         within = replace(self, variable=(node.expressions[0].name.lower(), exp.null()))

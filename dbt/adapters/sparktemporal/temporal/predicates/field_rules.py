@@ -1,6 +1,6 @@
 """Rules that compute an expression over the fields of an instant, on one day, from the values of its parts.
 
-First the nodes of arithmetic, of texts and of CASE; then the functions, by what they make according to the registry.
+The first rules are for nodes of arithmetic, of texts and of CASE. The others are for functions, by `Function.makes`.
 """
 
 from __future__ import annotations

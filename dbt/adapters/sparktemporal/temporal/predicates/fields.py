@@ -78,8 +78,8 @@ class Used:
     def instant(self, of: exp.Expr, is_time: bool) -> None:
         """Record the instant of which a field is used. is_time: the field is of the time of day.
 
-        For any other field, the instant is the one inside the calls that cut an instant to a date. Raises NoForm where
-        there is no such instant.
+        For any other field, calls that cut an instant to a date are skipped, and their argument is recorded. Raises
+        NoForm where there is no such instant.
         """
         key = (id(of), is_time)
         if key in self.instants:
@@ -214,7 +214,7 @@ class Evaluation:
         return Dated(found, to)
 
     def _as_text(self, node: exp.Expr) -> Text:
-        """A cast to text: of what is made of fields, or of a date or an instant."""
+        """A cast to text: of an expression made of fields, of a date, or of an instant."""
         if self.used.facts(node)[2]:
             return self.text(node)
         type_ = _type_of(node)

@@ -1,7 +1,7 @@
 """Divide time into cells in which a function of the clock changes in a known way: a search of cells is short.
 
     date_format(mz_now(), 'yyyy-MM')     in UTC: does not change within a day
-    mz_now() - interval 7 days           in Berlin: within each hour, is the clock moved by one length
+    mz_now() - interval 7 days           in Berlin: within each hour, the clock moved by one length
     months_between(mz_now(), ts)         within a day: rises
 
 A function may fall from one cell to the next: where local time goes back (zones change at quarters of an hour), and
@@ -258,7 +258,7 @@ def _of_interval(node: exp.Expr, kind: str, types: Mapping[str, str]) -> int | N
 
 
 def _of_several(node: exp.Expr) -> int | None:
-    """The length of months, or a common part of the lengths of a CASE; 0 where months are among whole days."""
+    """The common part of the lengths (µs) of a CASE; 0 for months, also beside whole days; None where not known."""
     spans = [interval(part) for part in node.find_all(exp.Interval)]
     fixed = [span[0] for span in spans if span is not None and span[0] == span[1]]
     common = gcd(*fixed) if fixed else DAY

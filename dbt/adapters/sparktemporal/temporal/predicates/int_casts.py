@@ -1,4 +1,4 @@
-"""Casts to INT of what may be a DOUBLE of the clock: `int((unix_timestamp(mz_now()) - n) / 60)`.
+"""Casts to INT of a number of the clock that may be a DOUBLE: `int((unix_timestamp(mz_now()) - n) / 60)`.
 
 Such a cast cuts the number towards zero, so it rises with the number. A number beyond an INT raises an error or gives
 the nearest INT, by a setting of the session; of other types the cast wraps around.
@@ -31,7 +31,7 @@ def is_double(node: exp.Expr, of_column: Callable[[str], str] = lambda name: "bi
 
 
 def cuts_double(node: exp.Expr) -> bool:
-    """Whether a node casts to INT what may be a DOUBLE of the clock. TRY_CAST makes NULL of what an INT cannot hold."""
+    """Whether a node casts a number of the clock that may be a DOUBLE to INT. False for TRY_CAST, which gives NULL."""
     called = function(node)
     is_cast = called is not None and called.takes is Takes.DOUBLE and not node.args.get("safe")
     return is_cast and has_clock(node) and is_double(arguments(node)[0])

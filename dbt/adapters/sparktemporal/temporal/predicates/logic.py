@@ -1,4 +1,4 @@
-"""Predicates: comparisons in one form, and the one walk over what joins them, exact in three-valued logic.
+"""Predicates: comparisons in one form, and one walk over AND, OR and NOT, exact in three-valued logic.
 
     not (a < b or c)      a >= b and not c
     a between b and c     a >= b and a <= c
@@ -162,7 +162,7 @@ class PredicateVisitor(ABC, Generic[T]):
         return self.leaf(node, inverted)
 
     def is_true(self, node: exp.Expr) -> T:
-        """The meaning of `p IS TRUE` or `p = TRUE`: by default the meaning of p, TRUE where the form is TRUE."""
+        """The meaning of `p IS TRUE` or `p = TRUE`: by default the meaning of p, which is TRUE for the same rows."""
         return self.visit(node.this)
 
 
@@ -178,7 +178,7 @@ def not_(node: exp.Expr) -> exp.Expr:
 
 
 def branches_of(node: exp.Expr) -> tuple[list[exp.Expr], exp.Expr | None]:
-    """The branches of a CASE or an IF, and what stands in its ELSE."""
+    """The branches of a CASE or an IF, and the value of its ELSE or None."""
     if isinstance(node, exp.If):
         return [node], node.args.get("false")
     return node.args.get("ifs") or [], node.args.get("default")
