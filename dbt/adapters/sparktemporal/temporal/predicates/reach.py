@@ -64,9 +64,9 @@ class Reading:
 def readings(
     function: exp.Expr, row_expressions: Sequence[exp.Expr], types: Sequence[str], other: str = ""
 ) -> list[Reading]:
-    """The local time that a clock's side reads, over the columns mz_s<i> of row expressions with their types.
+    """The local times that a clock's side reads. function: the side, with columns mz_s<i> for the row expressions.
 
-    other: the type of the other side, "" where it is not known.
+    types: of the row expressions. other: the type of the other side, "" where it is not known.
 
     >>> from ..sql.text.dialect import expression
     >>> [r.written for r in readings(expression("date_trunc('HOUR', mz_now() - interval 5 minutes)"), (), ())]

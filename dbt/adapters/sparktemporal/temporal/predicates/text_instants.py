@@ -30,7 +30,8 @@ _EXAMPLE = "'2024-03-01 12:00:00', in the session's zone, or with one of its own
 def as_instant(node: exp.Expr, written: str) -> exp.Expr:
     """The other side of a comparison with the bare clock, as an instant.
 
-    Text gets a cast, and so does text moved by intervals. Any other expression stays.
+    Text gets a cast, and so does text moved by intervals. Raises Refusal for text that does not begin with a date. Any
+    other expression stays.
     """
     literal = _text(node)
     if literal is None:

@@ -109,7 +109,7 @@ class _Weaker(PredicateVisitor["exp.Expr | None"]):
         return self._taken(*branches_of(node), inverted)
 
     def _taken(self, branches: list[exp.Expr], default: exp.Expr | None, inverted: bool) -> exp.Expr | None:
-        """A branch with an unlistable condition may be taken or not."""
+        """Weaken a CASE. A branch whose condition is unlistable counts as taken and as not taken."""
         if not branches:
             return exp.false() if default is None else self.visit(default, inverted)
         first = branches[0]

@@ -7,7 +7,8 @@
     exists(p, x -> x.k = 1 and x.at > mz_now())            array_max(transform(filter(p, x -> x.k = 1), x -> x.at)) > …
 
 The first, third and fourth line hold where FALSE and NULL count alike: in the conjunctions and disjunctions of a WHERE,
-an ON or a HAVING. Elsewhere `exists` stays NULL for an array that is NULL, and as Spark has it for one with NULLs:
+an ON or a HAVING. Elsewhere the comparison is NULL where `exists` is: for a NULL array, and for an array with NULLs in
+which no element passes:
 
     not exists(due, x -> x > mz_now())
       ->  not (array_max(due) is not null and array_max(due) > mz_now() or exists(due, x -> x is null and null))
@@ -84,7 +85,7 @@ def _decides(call: exp.Expr) -> bool:
 
 
 def _written_out(call: exp.Anonymous, describe: Describe) -> tuple[exp.Expr, exp.Expr]:
-    """(the expression to replace, what replaces it)."""
+    """(the expression to replace, its replacement)."""
     old: exp.Expr = call
     quantifier = call.name.lower()
     if quantifier == "filter":

@@ -32,7 +32,7 @@ class Branch:
 
 
 def branches(node: exp.Expr, holds: tuple[exp.Expr, ...] = ()) -> list[Branch]:
-    """The branches of a CASE or IF with the clock, and of those that are its values; of any other node, the node.
+    """The branches of a CASE or IF with the clock, and of such values in it; any other node is its only branch.
 
     holds: conditions around the node. A missing ELSE is a NULL.
 
@@ -59,7 +59,7 @@ def branches(node: exp.Expr, holds: tuple[exp.Expr, ...] = ()) -> list[Branch]:
 
 
 def _not_true(condition: exp.Expr) -> exp.Expr:
-    """A condition that is TRUE where another one is FALSE or NULL; of a plain comparison a window that may be open."""
+    """A condition that is TRUE where another one is FALSE or NULL, such as `a is null or mz_now() >= a`."""
     found = comparison(condition.unnest(), inverted=True)
     one = None if found is None or found.operator in ("=", "<>") else found.by_clock
     if found is not None and one is not None and is_mz_now(one.left):

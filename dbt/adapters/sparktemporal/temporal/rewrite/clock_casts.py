@@ -30,7 +30,10 @@ _CONVERSIONS = {
 
 
 def resolve_clock_casts(sql: str, describe: Describe, local_timestamps: bool = False) -> str:
-    """The text of a model with its casts to mz_timestamp written out; unchanged when there are none."""
+    """The text of a model with its casts to mz_timestamp written out; unchanged when there are none.
+
+    Raises Refusal for a cast of another type, or in a SELECT without FROM. local_timestamps: see `timestamps`.
+    """
     if "mz_timestamp" not in sql.lower():
         return sql
     tree = as_written(parse(sql)) if local_timestamps else parse(sql)

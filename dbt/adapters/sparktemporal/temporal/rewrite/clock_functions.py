@@ -59,6 +59,8 @@ def reads_clock(sql: str) -> bool:
 def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
     """The text of a model -> (the text with mz_now() in place of clocks, a note for each clock).
 
+    Raises Refusal for a name that may also mean a column or a user's function.
+
     >>> put_mz_now("select 1 from t where current_date() < d and x.now = 'now()'")
     ("select 1 from t where CAST(mz_now() AS DATE) < d and x.now = 'now()'", ('current_date() is read as mz_now()',))
     >>> put_mz_now("select d.now(), System.`builtin`.now() from t")[0]

@@ -33,7 +33,7 @@ _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distrib
 def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int, str]]) -> Names:
     """The names that Spark generates for the columns without an alias.
 
-    clock: offset of a call of mz_now() -> SQL of an instant in its place.
+    clock: offset of a call of mz_now() -> SQL of an instant in its place. Raises Refusal where a name is not known.
     """
     found: dict[tuple[int, int], str] = {}
     instants: Mapping[int, str] | None = None
@@ -63,7 +63,7 @@ def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int
 def with_names(tree: exp.Expr, names: Names) -> None:
     """Give columns these names as aliases, in place.
 
-    In a SELECT whose columns have their names elsewhere, other items with the clock get helper names.
+    In a SELECT whose own names nobody sees (see `_is_renamed`), unnamed items with the clock get helper names.
     """
     selects = list(tree.find_all(exp.Select))
     for (number, place), name in names.items():

@@ -190,7 +190,7 @@ def _conditional(call: exp.Expr, whole: exp.Expr) -> _Conditional:
 
 
 def _zero(found: Sequence[Branch]) -> exp.Expr | None:
-    """The one 0 that the last branch has as its value, where the clock decides about each branch without it."""
+    """The 0 that the last branch gives, if the clock decides about each branch with another value; else None."""
     zero = found[-1].value.unnest()
     rest = [branch for branch in found if branch.value.unnest() != zero]
     return zero if render(zero) in ("0", "0L", "0.0") and all(branch.has_clock for branch in rest) else None

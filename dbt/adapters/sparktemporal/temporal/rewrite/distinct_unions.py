@@ -22,7 +22,7 @@ _ALIAS = "mz_union"
 
 
 def write_out_unions(tree: exp.Query) -> exp.Query:
-    """The tree of a model -> the tree with a DISTINCT for each UNION of SELECTs that all keep rows of the clock."""
+    """The tree of a model -> the tree with a DISTINCT for each UNION of linear SELECTs that all have the clock."""
     for union in reversed(list(tree.find_all(exp.Union))):  # inner ones first
         if _is_candidate(union):
             tree = put_in(tree, union, _distinct(union.copy()))
@@ -39,7 +39,7 @@ def _is_candidate(union: exp.Union) -> bool:
 
 
 def _keeps_rows(select: exp.Select) -> bool:
-    """Whether a SELECT keeps rows of the clock one by one."""
+    """Whether a SELECT is linear, and has the clock in its text or in a CTE that it names."""
     return is_linear(select) and (has_clock(select) or any(map(has_clock, named_ctes(select))))
 
 
