@@ -41,9 +41,8 @@ COPIES = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT)
 
 
 def probe(core: Core, projection: str | None = None) -> exp.Query:
-    """A query of the core's rows, with columns for what a row contributes to its window.
+    """A query of the core's rows, with the operands of its comparisons and the row expressions of its condition.
 
-    These columns are the operands of the core's comparisons and the row expressions of its condition.
     projection: SQL over the columns of the core's SELECT that skips rows early.
     """
     query = with_operands(core)

@@ -1,9 +1,9 @@
 """Temporal views over temporal views: the rows of an upstream view, with their instants, are an input.
 
-    select id from s.recent where mz_now() >= due                       what is written, s.recent a temporal_view
+    select id from s.recent where mz_now() >= due                       the written text; s.recent is a temporal_view
       ->  select id from (select `id`, `due` from <rows of recent> as mz_in
                           where mz_now() >= mzu_from and (mzu_until is null or mz_now() < mzu_until)) as `recent`
-          where mz_now() >= due                                         what is run
+          where mz_now() >= due                                         the text that is run
 
 So the outer model is a model over tables with one more predicate, and knows all that the inner model knows of the
 future. `<rows of recent>` stands in the text as a name, so that the text does not change from run to run. The SQL that

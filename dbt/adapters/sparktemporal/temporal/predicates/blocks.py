@@ -146,7 +146,7 @@ _PIECES = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P
 def pieces(pattern: str) -> Iterator[tuple[str, str, int]]:
     """The pieces of a pattern: ("", the text, 0) of a literal, (the field, its letter, number of letters) of others.
 
-    Raises NoForm for a letter that is not known, or that often.
+    Raises NoForm for an unknown letter, or an unknown number of letters.
 
     >>> list(pieces("yyyy-MM"))
     [('year', 'y', 4), ('', '-', 0), ('month', 'M', 2)]

@@ -35,7 +35,7 @@ def anywhere(length: int) -> bool:
 class Comparison:
     """A comparison `mz_now() <operator> <operand>`. The operand has no mz_now().
 
-    A comparison with NULL is never TRUE, unless it is optional.
+    A comparison with NULL is never TRUE, unless the comparison is optional: then a NULL operand sets no bound.
     """
 
     operator: str

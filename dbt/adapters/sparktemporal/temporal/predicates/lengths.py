@@ -159,7 +159,7 @@ def _counted(text: str) -> list[tuple[Fraction, Unit]] | None:
 def milliseconds(node: exp.Expr) -> Fraction | None:
     """The length of a day-time literal (ms), without sign; None for any other expression.
 
-    Parts with other signs count like all others, because a session may keep days and hours apart.
+    Parts count without their signs, because a session may keep days and hours apart.
 
     >>> from ..sql.text.dialect import expression
     >>> milliseconds(expression("interval -90 seconds")), milliseconds(expression("interval 2 hours -1 hours"))

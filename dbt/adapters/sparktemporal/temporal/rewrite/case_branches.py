@@ -32,7 +32,7 @@ class Branch:
 
 
 def branches(node: exp.Expr, holds: tuple[exp.Expr, ...] = ()) -> list[Branch]:
-    """The branches of a CASE or IF with the clock, and of such values in it; any other node is its only branch.
+    """The branches of a CASE or IF with the clock, nested ones included; any other node is one branch.
 
     holds: conditions around the node. A missing ELSE is a NULL.
 

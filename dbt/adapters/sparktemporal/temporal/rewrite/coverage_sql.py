@@ -5,9 +5,9 @@
     islands           [========)   [===)     some partner is there
     gaps           ===)        [===)   [==   none is there
 
-A bound is NULL for a time without beginning or end. If no time can have a bound, there is no column for the bound. A
-key has at least one row among its gaps, so that an outer join with the gaps tells a key that is always covered
-(`mz_partner_open` is false) from a key without rows.
+A bound is NULL for a time without beginning or end. If no time can have a bound, there is no column for the bound. Each
+key with partners has at least one row among the gaps; a row that stands for no gap has `mz_partner_open` = false. So an
+outer join with the gaps tells a key that is always covered from a key without rows.
 """
 
 from __future__ import annotations

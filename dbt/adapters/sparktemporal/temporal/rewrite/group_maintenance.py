@@ -298,7 +298,7 @@ class _Taking:
         return rows
 
     def _of_rows(self, node: exp.Expr, constant: bool = False) -> bool:
-        """Whether an expression reads columns of the rows alone (no column at all: `constant`) and is deterministic."""
+        """Whether an expression reads only columns of the rows, and is deterministic. constant: it may read none."""
         if has_clock(node) or nondeterministic(node) is not None or makes_sessions(node):
             return False
         columns = [c for c in node.find_all(exp.Column) if not is_lambda_variable(c)]

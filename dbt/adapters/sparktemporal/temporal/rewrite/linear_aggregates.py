@@ -60,7 +60,7 @@ class Sum:
 
     @property
     def room_used(self) -> str:
-        """SQL: the share of DIGITS that the sum of `wide` uses when all rows have the same sign; a DOUBLE."""
+        """SQL (a DOUBLE): the sum of |wide| over rows, as a share of the first number with more than DIGITS digits."""
         scale = int(self.type.rpartition(",")[2].rstrip(")"))
         return f"sum(abs(CAST({self.wide} AS DOUBLE))) / 1e{DIGITS - scale}D"
 

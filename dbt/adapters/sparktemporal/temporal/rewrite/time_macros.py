@@ -88,7 +88,7 @@ def _weeks(node: exp.Expr) -> exp.Expr | None:
 
 
 def _of_days(node: exp.Expr) -> exp.Expr | None:
-    """The macro over a date or the beginning of a day -> the moved date as a TIMESTAMP; None for any other node."""
+    """dateadd over a date or the beginning of a day -> the moved date as a TIMESTAMP; None for any other node."""
     added = dateadd(node)
     if added is None or added.moved is None or not begins_days(added.instant):
         return None
@@ -96,7 +96,7 @@ def _of_days(node: exp.Expr) -> exp.Expr | None:
 
 
 def _sum(node: exp.Expr, moves: Moves) -> DateAdd | None:
-    """The macro over the bare clock, where the zone lets it be a plain sum; None for any other expression."""
+    """dateadd over the bare clock, where the zone lets it be a plain sum; None for any other expression."""
     added = dateadd(node.unnest())
     return added if added is not None and is_mz_now(added.instant) and _moves(added, moves) else None
 
@@ -124,7 +124,7 @@ def _interval(added: DateAdd) -> exp.Expr:
 
 
 def _both_bounds(node: exp.Expr, moves: Moves) -> exp.Expr | None:
-    """BETWEEN as two comparisons, where one of them is with the macro."""
+    """BETWEEN as two comparisons, where one of its parts is dateadd over the clock; None for any other node."""
     if not isinstance(node, exp.Between) or node.args.get("symmetric"):
         return None
     parts = (node.this, node.args["low"], node.args["high"])
@@ -132,10 +132,9 @@ def _both_bounds(node: exp.Expr, moves: Moves) -> exp.Expr | None:
 
 
 def _compared(node: exp.Expr, moves: Moves) -> exp.Expr | None:
-    """A comparison with the macro over the clock -> the equivalent comparison with the clock; else None.
+    """A comparison with dateadd over the clock -> the equivalent comparison with the clock; else None.
 
-    The macro cuts the clock c to whole seconds. floor(c) < v where c < ceil(v), and floor(c) <= v where
-    c < floor(v) + 1.
+    dateadd cuts the clock c to whole seconds. floor(c) < v where c < ceil(v), and floor(c) <= v where c < floor(v) + 1.
     """
     found = comparison(node)
     for one in found.both_ways if found is not None and not found.null_safe else ():
@@ -164,7 +163,7 @@ _BY_OPERATOR = {
 
 
 def _cut(node: exp.Expr, moves: Moves) -> exp.Expr | None:
-    """The macro elsewhere -> a sum, cut to seconds unless only its date counts; None where the macro stays."""
+    """dateadd outside of comparisons -> a sum, cut to seconds unless only its date counts; None where dateadd stays."""
     added = dateadd(node)
     if added is None or added.moved is None or not has_clock(added.instant) or not _moves(added, moves):
         return None

@@ -59,9 +59,9 @@ def _is_of_one_row(item: exp.Expr) -> bool:
 
 
 def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) -> None:
-    """Move the predicates over the clock from the sources of a SELECT to its WHERE, in place: it becomes a core.
+    """Move predicates over the clock from the sources of a SELECT to its WHERE, in place: the SELECT becomes a core.
 
-    Raises Stays where the clock stands elsewhere too.
+    Raises Stays where the clock stands elsewhere too, or where a predicate is more than comparisons of the clock.
     """
     own, numbers = conjuncts_of(select), count()
     if any(has_clock(part) and part.find(exp.Query) for part in own):
