@@ -49,14 +49,14 @@ class ValueRange:
         return either(negated(self.some), f"(({self.least}) IS NOT NULL AND ({self.most}) IS NOT NULL)")
 
     def where(self, condition: str) -> ValueRange:
-        """The range, which counts only where a condition may hold."""
+        """The range, over the rows alone for which a condition (SQL) may hold."""
         some, null, fails = (both(condition, part) for part in (self.some, self.null, self.fails))
         return replace(self, some=some, null=null, fails=fails)
 
     def union(self, other: ValueRange) -> ValueRange:
         """The hull of two ranges, for a value that is in one of them.
 
-        A range that never counts adds no ends. Its type still matters: Spark compares a DATE beside a TIMESTAMP with a
+        A range without values adds no ends. Its type still matters: Spark compares a DATE beside a TIMESTAMP with a
         text in another way than a DATE alone.
         """
         one_type = self.type == other.type != "" or NULL in (self.kind, other.kind)
@@ -79,11 +79,11 @@ class Truth:
     fails: str = YES
 
     def where(self, condition: str) -> Truth:
-        """The truth value, which counts only where a condition may hold."""
+        """The truth values, over the rows alone for which a condition (SQL) may hold."""
         return Truth(*(both(condition, part) for part in (self.true, self.false, self.null, self.fails)))
 
     def union(self, other: Truth) -> Truth:
-        """A truth value that is one of the two."""
+        """The truth values that either of two predicates may have."""
         one, two = ((of.true, of.false, of.null, of.fails) for of in (self, other))
         return Truth(*map(either, one, two))
 

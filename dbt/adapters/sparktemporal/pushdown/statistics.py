@@ -263,7 +263,7 @@ def left(one: Measured, row: Sequence[object]) -> PruningResult:
 
 
 def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
-    """A query: a random share of the files that are left out, up to a number of bytes."""
+    """A query: a random share of the files that are left out, up to a number of bytes. relation: from `judged`."""
     return (
         f"SELECT file FROM (\n"
         f"  SELECT file, row_number() OVER by_chance AS mz_nth, sum(size) OVER by_chance AS mz_upto,\n"

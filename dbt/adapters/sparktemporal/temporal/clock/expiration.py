@@ -11,7 +11,7 @@ expiration up, and so does this module:
 |---|---|
 | a table | start + offset |
 | refreshes of a table | the first refresh from start + offset on |
-| refreshes of refreshes of a table | the first upper refresh from the first lower refresh on |
+| refreshes of refreshes of a table | the first refresh of the upper view from the instant in the row above on |
 | several of these | the earliest of their expirations |
 
 A model with refreshes of its own expires later: at its first refresh from the instant in the table on.

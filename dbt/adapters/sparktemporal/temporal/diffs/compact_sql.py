@@ -145,7 +145,7 @@ def _shape(core: CoreState, state: State) -> str:
 
 
 def _read(core: CoreState, state: State, t: str) -> str:
-    """The compact form of `view_sql.read_core`, for a core that has chains."""
+    """The compact form of a store's `read`, for a core that has chains."""
     if core.sums is not None:
         return _groups(core, state.schema, t)
     chains, schema, earliest = core.chains, state.schema, state.frontier

@@ -65,7 +65,7 @@ def create(state: State, name: str) -> str:
 
 
 def _shown(state: State, given: str) -> str:
-    """SQL of the instant whose rows a read at `given` shows: the last refresh (or since), if the model has any."""
+    """SQL of the instant whose rows a read at `given` shows: the last refresh, or since; `given` without refreshes."""
     if state.refreshes is None:
         return given
     return f"greatest({state.refreshes.last_sql(given)}, {state.since}L)"

@@ -200,7 +200,7 @@ class ChainId:
 
 @dataclass(frozen=True)
 class ChainsFingerprint(Fingerprint):
-    """The state of a temporal view."""
+    """The fingerprint of a temporal view, by its chains."""
 
     tracking, kind = Tracking.STACKED, "chains"
     #: the instant of the last rebuild (ms)

@@ -1,7 +1,8 @@
 """SQL that reads a model at an instant: the chains up to the instant, and the residual over them.
 
-A read is at `t = greatest(clock, frontier)`, because a reader's clock may lag the writer's. Spark folds the expression
-`t` to a literal, so the filter on `mz_from` and `mz_until` reaches partitions and row groups.
+A read is at `t = greatest(clock, frontier)`, because a reader's clock may lag the writer's. With refreshes, the last
+refresh takes the place of the clock. Spark folds the expression `t` to a literal, so the filter on `mz_from` and
+`mz_until` reaches partitions and row groups.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def digits(value: Number, width: int = 1) -> Text:
 
 
 def cut(text: Text, start: int, length: int) -> Text:
-    """`length` characters of a text from place `start` (1 is the first) on. Raises NoForm for a cut within a number."""
+    """`length` characters of a text from place `start` (from 1) on. Raises NoForm in a number and beyond the end."""
     found: list[Block] = []
     at = 1
     if start < 1 or not text[-1].width and start + length - 1 > sum(len(block.template) for block in text):

@@ -19,7 +19,7 @@ from ..sql.text.shapes import filled
 
 
 def is_double(node: exp.Expr, of_column: Callable[[str], str] = lambda name: "bigint") -> bool:
-    """Whether a number of the clock is certainly a DOUBLE. of_column: SQL of a column -> its type.
+    """Whether a number of the clock is a DOUBLE. of_column: SQL of a column -> its type; by default all are BIGINT.
 
     >>> from ..sql.text.dialect import expression
     >>> [is_double(expression(sql)) for sql in ("(mz_now() - ms) / 1000", "mz_now() div 1000", "mz_now() / 60.0")]

@@ -13,8 +13,8 @@ which no element passes:
     not exists(due, x -> x > mz_now())
       ->  not (array_max(due) is not null and array_max(due) > mz_now() or exists(due, x -> x is null and null))
 
-A lambda stays as it is where its elements are no instants, dates or whole numbers: only for these the greatest element
-decides.
+A lambda stays as it is unless its elements are instants, dates, whole numbers or decimals: only for these the greatest
+element decides.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ def of_one_row(
 ) -> exp.Expr:
     """A query without the aggregations whose groups have one row each; the given tree stays as it is.
 
-    cores: the placeholder of a core kept per group -> (its keys, column of a sum -> its type). totals: whether a core
-    without keys has one row, of NULLs, where there are no rows. Otherwise the aggregation over this core stays.
+    cores: the placeholder of a core kept per group -> (its keys, column of the count or of a sum -> type). totals:
+    whether a core without keys has one row, of NULLs, where there are no rows. Otherwise its aggregation stays.
     """
     query = query.copy()
     for select in list(query.find_all(exp.Select)):
