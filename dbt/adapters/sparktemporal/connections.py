@@ -213,7 +213,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         return self.with_clock(sql, functions=functions) if has_clock_calls(sql, functions) else sql
 
     def _warn(self, message: str) -> None:
-        """Log a warning once an invocation."""
+        """Log a warning, each text once in an invocation."""
 
         def say(said: str) -> str:
             logger.warning(said)
@@ -243,7 +243,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
             self._own.known[query.strip()] = self.pinned(query)
 
     def pinned(self, query: str) -> str:
-        """A query as it is sent where var temporal_now pins the clock."""
+        """A query -> the query to send while var temporal_now pins the clock."""
         query = self._clocked(query, functions=True)
         return replays.query_at(query, self.as_of(), self._ask_plainly, self.wanted_catalog, self._warn).strip()
 
@@ -279,7 +279,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         return self._pinned() is not None
 
     def _pinned(self) -> Any:
-        """var temporal_now, wherever dbt takes variables from."""
+        """The value of var temporal_now, from the command line or else from dbt_project.yml; None without a value."""
         cli: Mapping[str, Any] = getattr(self.profile, "cli_vars", None) or {}
         if "temporal_now" in cli:
             return cli["temporal_now"]

@@ -38,10 +38,10 @@ class TemporalResponse(AdapterResponse):
         noticed changes of the input), `read` (`unchanged`, `full`, or the new part), `reason`, `rows` (rows read),
         `files` and `bytes` (of the whole input), `files_read` and `bytes_read` (Spark was asked to read so many, and
         may skip more). A number that is not known is null
-    files_considered: the number of files of the inputs whose files are known
+    files_considered: the number of files, summed over the inputs whose files are known
     files_read: the number of these files that Spark was asked to read
     files_left_out: the number of these files that Spark was not asked to read
-    bytes_considered: the size of the files of the inputs whose files are known
+    bytes_considered: the size of the files, summed over the inputs whose files are known
     bytes_read: the size of the files that Spark was asked to read
     bytes_left_out: the size of the files that Spark was not asked to read
     pushdown: the comparisons sent to Spark, and the files left out

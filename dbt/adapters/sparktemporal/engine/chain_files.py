@@ -19,7 +19,7 @@ from .warehouse import Query, Warehouse
 
 
 def refuse_incomplete(warehouse: Warehouse, model: str, chains: Sequence[tuple[str, Chain]]) -> None:
-    """Raise TemporalError where files of a chain are gone. chains: (schema as in SQL, a chain a run builds on)."""
+    """Raise TemporalError where files of a chain are gone. chains: (schema, chain) of each; the schema as in SQL."""
     if not chains:
         return
     try:

@@ -55,8 +55,8 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
     """A statement -> the statement with each mz_now() replaced.
 
     explain: an EXPLAIN -> Spark's plan, or the text of its error. instant: SQL of the clock, BIGINT ms.
-    functions: whether to replace `current_timestamp()` and its like too. They stay in the default of a column, and
-    in the body of a function.
+    functions: whether to replace `current_timestamp()` and its like too, except in the default of a column, and in
+    the body of a function.
     """
     if functions and names_clock(sql):
         sql = _functions_as_clock(sql, explain)
@@ -116,7 +116,7 @@ def type_calls(
 
 
 def _marked(sql: str, kinds: list[str]) -> str:
-    """The statement with a distinct instant for each call."""
+    """The statement with a distinct instant in place of each mz_now(). kinds: the type of each."""
     out, last = "", 0
     for i, ((start, end), kind) in enumerate(zip(mz_now_spans(sql), kinds)):
         mark = f"{_MARK + i}L"
@@ -126,7 +126,10 @@ def _marked(sql: str, kinds: list[str]) -> str:
 
 
 def _at(message: str, asked: str, calls: int) -> list[int]:
-    """[index of the call left of the BETWEEN at which a message points, in the text `asked`]; [] for other messages."""
+    """The call to the left of the BETWEEN at which a message points: [its index]; [] for any other message.
+
+    asked: the text to whose places the message points.
+    """
     # such a message does not quote the call itself
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)
     if not place:

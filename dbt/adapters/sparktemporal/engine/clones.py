@@ -24,7 +24,7 @@ def shown(warehouse: Warehouse, relation: ModelRelations, info: ViewInfo | None)
 
 
 def model_shown(warehouse: Warehouse, relation: ModelRelations) -> ModelRelations | None:
-    """The temporal_view that a relation is, or clones, also through other clones; None where there is none."""
+    """The temporal_view that a relation is or clones, directly or through other clones; None for any other relation."""
     found: ModelRelations | None = relation
     while found is not None:
         there = warehouse.beginning(found.schema, found.model)

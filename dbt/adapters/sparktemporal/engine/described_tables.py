@@ -21,7 +21,9 @@ _STAR = {"kind", "expressions", "from_"}
 
 
 class DescribedTables:
-    """A `Describe` that asks Spark once about each query. `SELECT * FROM s.t` is asked by DESCRIBE TABLE EXTENDED.
+    """A function from a query to its columns, which asks Spark once about each query.
+
+    `SELECT * FROM s.t` is asked by DESCRIBE TABLE EXTENDED.
 
     found: full name -> the table.
     """
@@ -63,14 +65,14 @@ class DescribedTables:
 
 
 def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
-    """The metastore's answer about a relation of a plan, where it is known."""
+    """The metastore's answer about a relation that a plan names; None where `tables` lacks the relation."""
     return tables.get(identifiers.dotted(identifiers.parts(relation)))
 
 
 def forget_named(warehouse: Warehouse, sql: str) -> bool:
-    """Have the session forget the tables that a text names with their schema: another session may have altered one.
+    """Have the session forget the tables that a text names with a schema, as another session may have altered them.
 
-    -> whether the session remembered other columns than a table has.
+    -> whether Spark now tells other columns of a table than before.
     """
     named: dict[str, None] = {}
     with suppress(Refusal):

@@ -59,7 +59,7 @@ class ViewInfo:
     namespace: tuple[str, ...] = ()
 
     def has_text(self, text: str) -> bool:
-        """Whether the text of the view is this one, spaces aside."""
+        """Whether the text of the view equals `text`, spaces aside."""
         return self.text.split() == text.split()
 
 

@@ -113,7 +113,7 @@ class GivenTypes:
         return ""
 
     def _described(self, query: exp.Query) -> Columns:
-        """The columns of a table, or of a recursive CTE, which are those of its first rows."""
+        """The columns of a table, or of a recursive CTE by the first branch of its UNION."""
         table = query.args["from_"].this
         cte = cte_of(table) if isinstance(table, exp.Table) else None
         if cte is not None and isinstance(cte.this, exp.SetOperation):
@@ -147,7 +147,10 @@ def _readable(tree: exp.Query) -> exp.Query:
 
 
 class _Types:
-    """Spark's types without ANSI. unknown: alias -> the expression of which only Spark knows the type."""
+    """A function from an expression to its type in Spark without ANSI; "" for a type that only Spark knows.
+
+    unknown: alias -> the expression of which only Spark knows the type.
+    """
 
     def __init__(self) -> None:
         self.unknown: dict[str, exp.Expr] = {}

@@ -2,7 +2,7 @@
 
 | fact | asked | why that is enough |
 |---|---|---|
-| clock | once, then `now` is added | a run needs the clock for the ages of tables; readers ask the engine's own |
+| clock | once, plus the time since | a run needs the clock for the ages of tables; readers ask the engine's own |
 | version | once | another engine would be another session |
 | catalog | once, and each time after a statement that may change it | nothing else changes the catalog of a session |
 | settings | once, and again after a statement that may set one | nothing else changes the settings of a session |

@@ -147,7 +147,7 @@ class Warehouse:
         return plan
 
     def explain(self, sql: str) -> str:
-        """The plans of a query (EXPLAIN EXTENDED) with all columns."""
+        """The plans of a query (EXPLAIN EXTENDED) with all columns. Raises NotPlanned where Spark makes no plan."""
         plan = self._explained(sql)
         if _CUT.search(plan):
             raise Explained(
@@ -170,7 +170,7 @@ class Warehouse:
         return "\n".join(str(row[0]) for row in self.rows(self.shape(explain)))
 
     def once(self, question: str, ask: Callable[[], str]) -> str:
-        """An answer that stays the same for the invocation."""
+        """The answer of `ask`, which is asked once in an invocation. question: a key of the answer."""
         return self._facts.once(question, lambda _: ask()) if self._facts else ask()
 
     def forget(self, table: str) -> bool:
@@ -225,7 +225,7 @@ class Warehouse:
         return str(self.rows(f"SET {key}")[0][1])
 
     def allow_nested_lambdas(self) -> None:
-        """Let Spark analyze a search that is nested in another one, in this session."""
+        """Let Spark analyze lambda functions inside lambda functions in this session, as nested searches have them."""
         allowed = self.setting(_PASSES)
         if allowed.isdigit() and int(allowed) < _ENOUGH:
             self.rows(f"SET {_PASSES} = {_ENOUGH}")

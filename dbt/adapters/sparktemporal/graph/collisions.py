@@ -40,7 +40,7 @@ class Named:
 
 
 def refuse_collisions(node: Any, nodes: Iterable[Any]) -> None:
-    """Raise an error where two nodes, at least one a temporal_view, have a relation of one name."""
+    """Raise an error where two nodes, at least one a temporal_view, have a relation of the same name."""
     mine = Named.of(node)
     if mine is None:
         return

@@ -24,7 +24,7 @@ def materialized(node: Node) -> str | None:
 
 
 def relations(node: Node) -> Iterator[tuple[str | None, ModelRelations]]:
-    """The relations that dbt may resolve a node to, each with its materialization: its own, and the deferred one."""
+    """(materialization, relation) of each relation to which dbt may resolve a node: the node's own and the deferred."""
     for one in (node, node.get("defer_relation")):
         if one:
             yield materialized(one), ModelRelations(quote(one["schema"]), one["alias"])
