@@ -96,7 +96,8 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
     def temporal_with_clock(self, sql: str, as_of: int, is_pinned: bool, tested: str | None) -> str:
         """The statement of a unit test with each mz_now() replaced by an instant.
 
-        Spark's own clocks are replaced too if the clock is pinned, or in a temporal_view. tested: dbt's id of a model.
+        as_of: the instant (ms). tested: dbt's id of the tested model. If the model is a temporal_view, or if the clock
+        is pinned, the instant replaces Spark's own clocks too.
         """
         node = getattr(self.get_macro_resolver(), "nodes", {}).get(tested)
         is_temporal = node is not None and node.config.materialized == "temporal_view"

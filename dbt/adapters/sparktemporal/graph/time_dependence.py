@@ -1,4 +1,4 @@
-"""Time dependence of a model's inputs, from dbt's graph and its metadata."""
+"""Whether the inputs of a model get rows as the wall clock goes on, by their `meta` in dbt's graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _KEYS = ("sealed", "sealed_until", "time_dependence")
 
 
 def dependences(lineage: Lineage) -> list[Dependence]:
-    """The sources, seeds and tables that a model reads, directly or through views, with the refreshes in between."""
+    """The sources, seeds and tables that a model reads, directly or through views. Raises Refusal for a wrong `meta`.
+
+    Each has the schedules (`refresh_every`) of the temporal_views between the model and itself.
+    """
     found: set[Dependence] = set()
     seen: set[tuple[str, tuple[Scheduled, ...]]] = set()
     queue: list[tuple[str, Node, tuple[Scheduled, ...]]] = [(*one, ()) for one in lineage.reads().items()]

@@ -45,7 +45,7 @@ def consolidate(
     readers: list[ModelRelations],
     displaced: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` less `model`. clock: the engine's (ms).
+    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` without `model`. clock: the engine's (ms).
 
     displaced: the runs whose lock was taken over.
     """

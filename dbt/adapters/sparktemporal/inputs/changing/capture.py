@@ -46,7 +46,7 @@ BYTES_OF_ROW = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A run that is decided, as far as the capture of its inputs has to know the run."""
+    """The facts about a decided run that the capture of its inputs needs."""
 
     target: ModelRelations
     config: TemporalConfig
@@ -187,8 +187,9 @@ def capture_inputs(
     tables: Mapping[str, TableInfo] | None = None,
     lists: bool = False,
 ) -> Capture:
-    """Find the changes of each input since the last run. Raises TemporalError where a chain of the run lost rows.
+    """Find the changes of each input since the last run.
 
+    Raises TemporalError where a chain that the run builds on lost rows, and Refusal where no input has `append_column`.
     known: the functions that are known already. tables: full name of an input -> the metastore's answer, as far as
     known. lists: remember files even with `change_capture: full`.
     """

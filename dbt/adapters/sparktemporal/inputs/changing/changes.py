@@ -143,7 +143,7 @@ def _judged(then: FilesFingerprint, change: InputChange, is_open: bool, found: C
 
 
 def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest: Manifest | None) -> InputChange:
-    """The change of an input since its fingerprint was `then`. manifest: the files that the input had then."""
+    """The change of an input since its state was `then`. manifest: the files that the input had then."""
     now = seen.fingerprint
     if then is None:
         return InputChange("not read before")
@@ -230,7 +230,7 @@ def are_few(seen: Input, change: InputChange, added: delta_query.TableDelta | No
 
 
 def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> InputChange:
-    """The change of an input that is a temporal view, since its fingerprint was `then`."""
+    """The change of an input that is a temporal view, since its state was `then`."""
     if seen.fingerprint == then:
         return InputChange("no change", same=True)
     why, is_told = stack.change(seen.relation, then)

@@ -50,6 +50,6 @@ def provider_of(info: TableInfo) -> str:
 
 
 def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
-    """Have the session forget altered tables, each only once. Raise Altered if one was not forgotten before."""
+    """Have the session forget altered tables, each only once. Raise Altered if a table was not forgotten before."""
     if told := [table for table in tables if warehouse.forget(quoted(table))]:
         raise _altered(told)

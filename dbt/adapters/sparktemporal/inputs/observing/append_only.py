@@ -154,7 +154,7 @@ def changes(
 
 
 def _beyond(name: str, table: TableInfo, edge: _Edge, columns: str, content: str, remembered: str) -> AddedRows:
-    """The rows after an edge that are not among the remembered ones. columns: of the table, as SQL of `mz_row`."""
+    """The rows after an edge that are not among the remembered rows. columns: SQL of the columns of `mz_row`."""
     file, nth = (_free(table, wanted) for wanted in ("mz_file", "mz_nth"))
     numbered = (
         f"(SELECT *, row_number() OVER (PARTITION BY {file} ORDER BY {file}) AS {nth}\n"

@@ -59,7 +59,7 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
 
 
 def in_directory(location: str) -> str:
-    """SQL of the files in a directory. A file in a folder below, or with an odd name, has a `place`."""
+    """SQL of the files in a directory. `place` is "", or the path of a file in a folder below or with an odd name."""
     name = "substring_index(path, '/', -1)"
     right_in_it = f"path = concat({string_literal(location + '/')}, {name}) AND {name} RLIKE '{_PLAIN_NAME}'"
     return (
@@ -183,7 +183,7 @@ def _by_file(entries: Sequence[ListedFile]) -> dict[str, str]:
 
 
 def _hash_of(by_file: Mapping[str, str]) -> str:
-    """The value of `_hash` for these texts."""
+    """The hash that `_hash` gives for a list of files. by_file: file -> the texts of its entries."""
     return hashlib.sha256(",".join(sorted(by_file.values())).encode()).hexdigest()[:16]
 
 

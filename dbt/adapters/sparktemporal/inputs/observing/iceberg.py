@@ -72,7 +72,10 @@ def is_read_otherwise(then: Fingerprint, now: Fingerprint | None) -> bool:
 
 
 def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergScans, columns: Sequence[str]) -> Told:
-    """The rows added and removed between two versions. columns: the columns of the table."""
+    """(the change in words, the rows added and removed between two versions; None where the rows are not known).
+
+    columns: the columns of the table.
+    """
     if is_read_otherwise(then, now):
         return "its schema changed", None
     old, new = then.scans[0], now.scans[0]
@@ -86,7 +89,7 @@ def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergSca
 def changes_by_log(
     warehouse: Warehouse, name: str, then: IcebergVersion, now: IcebergVersion, columns: Sequence[str]
 ) -> Told:
-    """The rows added and removed, where scans are not known.
+    """As `changes`, where scans are not known.
 
     Needs a snapshot for each commit in between, all under one schema.
     """

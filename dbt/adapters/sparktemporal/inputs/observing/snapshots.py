@@ -75,7 +75,10 @@ def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> s
 
 
 def changes(warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]) -> Told:
-    """The rows added and removed between two versions of a table. columns: the columns of the table."""
+    """(the change in words, the rows added and removed between two versions; None where the rows are not known).
+
+    columns: the columns of the table.
+    """
     try:
         why, added = _changes(warehouse, name, then, now, columns)
         return why, None if added is None else _readable(warehouse, added)

@@ -33,10 +33,10 @@ class Closed(TemporalError):
 def open_views(
     warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool], plan_by_name: dict[str, str]
 ) -> exp.Query:
-    """A query in which each view that reads a moved table is replaced by the view's text.
+    """A query in which the text of a view replaces each view over a table that counts as moved. Raises Closed.
 
-    moved: name of a table -> whether the table moved. plan_by_name: the plans that Spark was asked for already; the
-    function adds to them. Raises Closed.
+    moved: name of a table -> whether views over the table are to be replaced. plan_by_name: the plans that Spark was
+    asked for already; the function adds to this mapping.
     """
     query, number = query.copy(), 0
     while True:
@@ -53,7 +53,7 @@ def open_views(
 
 
 def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
-    """Name of a table of a query -> the plan of reading it, made from the leaf of the query's plan (`plan_by_name`).
+    """Name of a table of a query -> the plan of reading the table, made from a leaf of the query's plan `analyzed`.
 
     A table is left out if its name has no schema, or if not exactly one leaf has the name: nothing is guessed. Empty
     where the plan has a view, or reads something other than tables.

@@ -37,7 +37,7 @@ def day(text: str) -> Typed | None:
 
 
 def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
-    """The kind of the other operand of a decimal. An integer literal, also a negative one, has the digits it shows."""
+    """The kind of an operand beside a decimal. An integer literal, also a negative one, has the digits it shows."""
     node = node.unnest()
     node = node.this if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) else node
     is_number = isinstance(node, exp.Literal) and not node.is_string and kind.name == INT
