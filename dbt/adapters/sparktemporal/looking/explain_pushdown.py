@@ -29,7 +29,7 @@ Row = tuple[str, str, str]
 
 
 def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, clock: int) -> list[Row]:
-    """Rows about the reads of a rebuild at an instant (ms). No data is read."""
+    """Rows about the reads of a rebuild at an instant (ms). No core is evaluated."""
     state = committed(warehouse, target)
     warehouse = upstream.as_captured(warehouse, state)
     model = understand(warehouse, state.written, state.settings, warehouse.version(), clock, state)

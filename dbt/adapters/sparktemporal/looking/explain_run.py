@@ -1,4 +1,7 @@
-"""`temporal_explain`: what the next run of a model would do and why. Nothing is written, and no rows are read."""
+"""`temporal_explain`: what the next run of a model would do and why. Nothing is written.
+
+The inputs are observed as at a run.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def explain(run: Writer) -> tables.Table:
 
 
 def as_table(rows: Sequence[Row], numbers: dict[tuple[str, str], dict[str, Any]] | None = None) -> tables.Table:
-    """Rows of an explanation as a table. numbers: (about, of) of a row -> the numbers that its words tell."""
+    """Rows of an explanation as a table. numbers: the first two fields of a row -> the numbers in its words."""
     kinds: dict[str, type] = dict.fromkeys(_WORDS, str)
     if numbers is not None:
         kinds |= dict.fromkeys(_NUMBERS, int)
@@ -40,7 +43,7 @@ def is_explanation(shown: tables.Table) -> bool:
 
 
 def for_people(shown: tables.Table) -> tables.Table:
-    """An explanation without the columns of numbers, which its words tell too."""
+    """An explanation without its columns of numbers. The words of a row tell the numbers too."""
     return shown.select(_WORDS)
 
 
@@ -110,7 +113,7 @@ def _left_out(run: Writer) -> Iterator[Row]:
 
 
 def _sent(run: Writer) -> Iterator[Row]:
-    """The statements that are known before the first of them is sent, and the phases after them."""
+    """The statements that are known before a run sends any, and the phases after these statements."""
     if run.plan.writes_nothing:
         yield "statement", "none", "nothing is to be written"
         return

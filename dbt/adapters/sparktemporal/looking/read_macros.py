@@ -41,8 +41,8 @@ class ReadMacros(metaclass=AdapterMeta):
     ) -> T | str:
         """The result of query(warehouse, model, *arguments), for a model or for the model that a clone shows.
 
-        `dbt compile` and `dbt docs generate` execute no query: for a model that has not run they write one that raises
-        when it is executed. raises: the SQL function that raises.
+        `dbt compile` and `dbt docs generate` execute no query. For a model that has not run, the result is then a
+        query that raises when it is executed. raises: the SQL function that raises.
         """
         warehouse, target = self._warehouse, self._target(relation)
         with as_dbt_errors():

@@ -105,7 +105,7 @@ def steps(most: float) -> list[float]:
 
 
 def bars(hours: Sequence[tuple[int, int]], texts: Sequence[str]) -> Chart:
-    """Rows that enter (up) and leave (down) in each hour."""
+    """A chart of the rows that enter (up) and leave (down) in each hour. texts: a tooltip for each hour."""
     up, down = max((a for a, _ in hours), default=0), max((b for _, b in hours), default=0)
     above, below = steps(up) if up else [0.0], steps(down) if down else [0.0]
     top, bottom = above[-1], -below[-1]
@@ -129,7 +129,7 @@ def bars(hours: Sequence[tuple[int, int]], texts: Sequence[str]) -> Chart:
 
 
 def curve(values: Sequence[tuple[float, float]], hours: int, texts: Sequence[str]) -> Chart:
-    """A value over some hours, as steps: it stays until the next one. values: (hours from now, value)."""
+    """A chart of a value over some hours, as steps up or down. values: (hours from now, the value from then on)."""
     scale = steps(max((v for _, v in values), default=0))
     width = (WIDTH - LEFT - RIGHT) / max(hours, 1)
 

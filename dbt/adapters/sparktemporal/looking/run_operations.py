@@ -43,9 +43,9 @@ def as_dbt_errors(node: Any = None) -> Iterator[None]:
 
 @contextmanager
 def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Iterator[tuple[str, list[str], int]]:
-    """The lock of a model, taken and given back -> (the id of the run that the lock names, the runs that lost the lock,
-    the engine's clock in ms).
+    """Take the lock of a model, and give the lock back at the end.
 
+    -> (the id of the run in the lock, the ids of the runs that lost the lock, the engine's clock in ms).
     patience: how long to wait for another run (ms).
     """
     clock = warehouse.clock()

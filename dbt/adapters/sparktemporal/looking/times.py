@@ -24,7 +24,7 @@ def ago(seconds: float) -> str:
 
 
 def length(seconds: float) -> str:
-    """A length of time, in the largest unit of which there are two.
+    """A length of time, in the largest unit that it holds at least twice.
 
     >>> length(1), length(119), length(120), length(7_199), length(86_400), length(2 * 86_400 + 1)
     ('1 s', '119 s', '2 min', '119 min', '24 h', '2 days')

@@ -28,7 +28,7 @@ class Urgency(IntEnum):
 
 @dataclass(frozen=True)
 class ToDo:
-    """What people do about a model."""
+    """A task for people, about one model."""
 
     model: str
     why: str

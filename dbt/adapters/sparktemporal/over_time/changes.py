@@ -101,7 +101,11 @@ def changes(warehouse: Warehouse, target: ModelRelations, request: Request) -> s
 
 
 def updates(warehouse: Warehouse, over: Output, what: str, as_of: int, snapshot: bool, most: int) -> str:
-    """A query of the updates of an output. most: the most instants to evaluate it at, if it is not row by row."""
+    """A query of the updates of an output. Raises Refusal for too many instants.
+
+    what: the macro and the model, in words. as_of, snapshot: see `output.updates`. most: the most instants at which to
+    evaluate an output that is not read row by row.
+    """
     if not over.is_row_by_row:
         _refuse_many(warehouse, over, what, most)
         over = readable(warehouse, over, over.edge_points(), what)
@@ -146,8 +150,9 @@ def _up_to(state: State, given: Any) -> int:
 def readable(
     warehouse: Warehouse, over: Output, points: str, what: str, instants: Iterable[int] | None = None
 ) -> Output:
-    """The output. Where no one query reads it at many instants, `alone` has the instants of the points (`mz_seq_t`).
+    """An output -> the output, readable at the instants of points (a query with a column `mz_seq_t`).
 
+    Where no single query reads the output at many instants, `alone` has the instants, and each is read by itself.
     what: the macro and the model, in words. instants: those of the points (ms), if known. Raises Refusal for too many.
     """
     if over.is_sequenced:
@@ -171,7 +176,7 @@ def _alone(warehouse: Warehouse, points: str) -> Iterator[int]:
 
 
 def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
-    """The instant (ms) until which an output may change `most` times; None where it may not change more often."""
+    """The instant (ms) until which an output may change `most` times; None if it never changes more often than that."""
     first, last = over.within.first, over.within.last
     if over.reads_clock:
         every = over.within.refreshes.every if over.within.refreshes else 1

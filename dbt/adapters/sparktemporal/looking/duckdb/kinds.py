@@ -1,4 +1,4 @@
-"""Kinds of values, for a translation to DuckDB: what to know of an operand, and the types of Spark's arithmetic.
+"""Kinds of values for a translation to DuckDB, and the types of Spark's arithmetic.
 
 Spark gives each decimal result a type and rounds to it. DuckDB has other rules, so each result is computed exactly and
 cast to Spark's type. Here a result has no type if it needs more digits than a decimal can have; a quotient always has a
@@ -41,7 +41,8 @@ class Kind:
 
     @staticmethod
     def of(spark_type: str) -> Kind:
-        """
+        """The kind of a Spark type.
+
         >>> Kind.of("decimal(10,2)"), Kind.of("map<int,int>").name
         (Kind(name='decimal', digits=10, scale=2), 'other')
         """
