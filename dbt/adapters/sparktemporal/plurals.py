@@ -13,7 +13,7 @@ def quantity(number: int, noun: str, plural: str = "") -> str:
 
 
 def size(number: int) -> str:
-    """A number of bytes, in the largest unit of which there is one.
+    """A number of bytes, in the largest unit that it holds at least once.
 
     >>> size(0), size(1), size(2048), size(5_368_709_120)
     ('0 bytes', '1 byte', '2.0 KB', '5.0 GB')

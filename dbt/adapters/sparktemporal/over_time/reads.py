@@ -224,7 +224,7 @@ def matches_source(
 ) -> str:
     """A query: the rows whose multiplicities in the view and in the query as written differ, for each instant.
 
-    Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, and the model's. The verdict separates mismatches from
+    Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, columns of the model. The verdict tells mismatches from
     changes of an input since the frontier, which the view cannot show yet.
     """
     state = committed(warehouse, target)

@@ -75,7 +75,7 @@ def understand(
 
 
 def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, Kept]:
-    """Offset of a core's first mz_now() -> its `Kept` with the reason, for each core to keep as rows, not groups."""
+    """Offset of a core's first mz_now() -> the reason to keep the core as rows; only for cores not kept as groups."""
     found: dict[int, Kept] = {}
     before = _kept_before(model, old)
     for core in model.cores:
@@ -165,8 +165,8 @@ def _listable(
     """The parts of a model, the columns and plans of the probes of its cores, and the cores with types.
 
     written: the text of the model. unlisted: the calls of predicates whose changes cannot be listed, so that a read
-    evaluates these predicates. Where the types tell of more such calls, the model is split again: the types are those
-    of the plan of a core, and there is no core before the model is split. Each time there are more such calls.
+    evaluates these predicates. The types of a core are known only after the split. Where the types show more such
+    calls, the model is split again with these calls too, until no call is left to add.
     """
     parts = split_by(unlisted)
     described = [_described(warehouse, core, written) for core in parts.cores]
@@ -180,7 +180,10 @@ def _listable(
 
 
 def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tuple[str, str]], str]:
-    """The columns of a core's probe, and the plans of the probe. written: the text of the model."""
+    """The columns and the plans of a core's probe: its query, with the compared expressions as further columns.
+
+    written: the text of the model. Raises Refusal where Spark does not take the probe.
+    """
     probe = intervals_sql.probe(core)
     refuse_nondeterministic(probe)
     if has_clock(probe):  # a stored clock would stay the clock of the run

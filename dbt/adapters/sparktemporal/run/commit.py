@@ -10,9 +10,9 @@
 | a catalog without views | goes to a table of one row (`engine/commit_records`) |
 | a text longer than the metastore keeps | takes a shorter form, or fails |
 
-The plain text is used where the catalog surely keeps a text of its length. A shorter form is used where the catalog
-surely keeps only the shorter text. If no form is short enough, a probe tells whether the catalog keeps a view of that
-length (`view_probe`), and the state remembers a length that is kept. Without a probe, a text that is too long would
+The plain text is used where the catalog surely keeps a text of its length, else the first shorter form that the catalog
+surely keeps. If no form is short enough, a probe tells whether the catalog keeps a view of the length of the shortest
+(`view_probe`), and the state remembers a length that is kept. Without a probe, a text that is too long would
 fail only when it is written, after `CREATE OR REPLACE VIEW` has dropped the view to replace.
 """
 
@@ -64,7 +64,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit that is to follow another one."""
+    """A commit that is to follow another commit, or to be the first."""
 
     #: the texts of the views
     texts: ViewTexts

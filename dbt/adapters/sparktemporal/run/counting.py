@@ -75,7 +75,7 @@ def _sizes(tools: Tools, plan: RunPlan) -> list[Query]:
 
 
 def standing(tools: Tools, plan: RunPlan) -> tuple[tuple[str, Chain], ...]:
-    """(schema, chain) of each old chain to count before the commit; () where the run reads old or upstream chains."""
+    """(schema, chain) of each old chain to count before the commit; () where a run counts them before it writes."""
     return plan.own_chains if plan.adds and tools.warehouse.stack is None else ()
 
 
@@ -195,7 +195,10 @@ def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
-    """Queries about the rows that were read and left nothing stored."""
+    """Queries about the rows that were read and left nothing stored, for each core or each part with new rows.
+
+    Each has one row of three counts: updates after the expiration, windows that were over, rows that are stored.
+    """
     expiration, queries = plan.decision.expiration, []
     for core in plan.changed:
         delta = plan.capture.cores[core.name]

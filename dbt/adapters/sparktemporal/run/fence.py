@@ -17,10 +17,10 @@ def drops(target: ModelRelations, tables: Sequence[str], why: str) -> list[State
 
 
 def fence(warehouse: Warehouse, target: ModelRelations, displaced: Sequence[str]) -> list[Statement]:
-    """Drops of the tables of runs that lost their lock: Spark refuses the text of a view without its tables.
+    """The drops of the tables of runs that lost their lock. Spark then refuses the view that such a run would commit.
 
-    Not for commits in a table of one row. Nobody analyzes the text in a row, so the commit of such a run would succeed
-    and name tables that are gone. Its UPDATE fails by itself, once another run has committed.
+    Commits in a table of one row need no fence: Spark does not analyze the text in a row, so the commit would succeed
+    and name tables that are gone. The UPDATE of such a run fails by itself, once another run has committed.
     """
     written = written_by(warehouse, target, displaced) if displaced else ()
     return drops(target, written, "left by a run whose lock was taken over")

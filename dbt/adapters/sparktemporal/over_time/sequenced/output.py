@@ -8,7 +8,7 @@
 | anything else | its rows at each instant at which a core changes, less its rows at the instant before |
 | reads the clock | the same, at each millisecond |
 
-An update is *definite* up to the frontier. A later one holds if no input changes.
+An update is *definite* up to the frontier. A later update holds if no input changes.
 """
 
 from __future__ import annotations
@@ -204,7 +204,10 @@ class Output:
 
 
 def updates(output: Output, as_of: int, frontier: int, snapshot: bool) -> str:
-    """A query of the consolidated updates. as_of: the stamp (ms) of the rows that are there at the first instant."""
+    """A query of the consolidated updates. Updates up to the frontier (ms) are definite.
+
+    as_of: the stamp (ms) of the rows that are there at the first instant. snapshot: whether these rows are given.
+    """
     state, first = output.state, output.within.first
     names = "".join(f", {quote(n)}" for n, _ in state.columns)
     same = identity(state.columns)

@@ -84,7 +84,7 @@ class _Sequencing:
     # ---- queries ----
 
     def query(self, query: exp.Expr, name: str) -> tuple[exp.Query, Names]:
-        """A query with the instant as its last column, and the names of its other columns."""
+        """A query with the instant as its last column, called `name`, and the names of its other columns."""
         if isinstance(query, exp.Subquery):
             _refuse_others(query, {"this"})
             return self.query(query.this, name)
@@ -135,8 +135,8 @@ class _Sequencing:
     def side(self, query: exp.Expr, name: str) -> tuple[exp.Expr, Names]:
         """A side of a set operation with the instant as its last column, and the names of its other columns.
 
-        A side that is now a set operation or has a WITH is in parentheses, unless the side was a set operation without
-        parentheses.
+        A side that has a WITH, or becomes a set operation here, is put in parentheses. A side that was a set operation
+        without parentheses stays without.
         """
         is_bare = isinstance(query, exp.SetOperation) and not query.args.get("with_")
         found, names = self.query(query, name)

@@ -34,7 +34,7 @@ _TIMES = ("mz_from", "mz_until")
 
 @dataclass(frozen=True)
 class Totals:
-    """Aggregates that follow from sums."""
+    """Aggregates that can be computed from sums."""
 
     #: the query of keys and operands, over OUTPUT
     rows: exp.Select
