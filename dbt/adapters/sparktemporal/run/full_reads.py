@@ -10,12 +10,12 @@ from .plan import RunPlan
 
 
 def of(plan: RunPlan) -> dict[str, str]:
-    """The inputs of which all rows are read though only some changed, and why."""
+    """Input that a run reads in full although the run rebuilds nothing -> the reason."""
     return {} if plan.decision.rebuilds or plan.decision.writes_nothing else plan.capture.read_in_full
 
 
 def refuse(plan: RunPlan) -> None:
-    """Raises Refusal with `full_read: error`, before anything is written."""
+    """Raise Refusal where a run would read an input in full under `full_read: error`, before anything is written."""
     found = of(plan) if plan.config.full_read == "error" else {}
     if found:
         model = plan.target.model

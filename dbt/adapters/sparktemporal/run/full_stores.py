@@ -41,7 +41,7 @@ class Weight:
 
 
 def refuse(plan: RunPlan) -> None:
-    """Raises Refusal with `full_store: error`, before anything is written."""
+    """Raise Refusal where a core would be kept whole under `full_store: error`, before anything is written."""
     if plan.config.full_store == "error" and plan.model.whole:
         model = plan.target.model
         raise Refusal(

@@ -50,7 +50,7 @@ def run_model(
     """One run of a model -> what it did, as in run_results.json (`run.report`).
 
     sql: the query with mz_now(). as_of: the instant of the run, as text or ms; None for the engine's clock.
-    Raises Refusal and TemporalError; the lock is given back, and what was written and not committed is dropped.
+    Raises Refusal and TemporalError; the lock is given back, and tables that no commit names are dropped.
     """
     warehouse, target, config = Warehouse(host.rows), host.relations(model), host.config(model)
     clock = warehouse.clock()

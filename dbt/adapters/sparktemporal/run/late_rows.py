@@ -7,6 +7,8 @@
 | in a full read of the inputs | its window ended after the run before, and the chains do not have the row |
 | in a full read, in a group or under a general condition | not looked for: chains hold no row to compare |
 
+A general condition is a predicate that is more than comparisons of mz_now() joined by AND.
+
 A run that rebuilds the model finds no late rows. The late rows are in tables: a run adds one, and tables of like size
 are merged into one.
 """
@@ -88,7 +90,7 @@ def old(plan: RunPlan) -> Late:
 
 
 def taken(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
-    """The tables to merge with a new table of this many rows."""
+    """(name, number of rows) of each table to merge with a new table of `rows` rows."""
     tables = old(plan).tables
     number = chain_rules.taken_in([n for _, n in tables], rows) if rows else 0
     return tables[len(tables) - number :]

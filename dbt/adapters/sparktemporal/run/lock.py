@@ -33,7 +33,8 @@ _held_guard = threading.Lock()
 def take_lock(warehouse: Warehouse, target: ModelRelations, clock: int, patience: int = 0) -> tuple[str, list[str]]:
     """Create the table, which is atomic everywhere -> (the id of this run, the ids of runs that lost their lock to it).
 
-    patience: how long to wait for another run (ms). The id is the property mz_run: Spark hides properties named token.
+    clock: the engine's (ms). patience: how long to wait for another run (ms) before an error is raised. The id is the
+    property mz_run: Spark hides properties named token.
     """
     token = chain_rules.new_run_id(clock)
     with _held_guard:
@@ -143,7 +144,7 @@ def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
 
 
 def host() -> str:
-    """This machine, and its numbering of processes: each container on a machine may number its own processes."""
+    """The name of this machine and of its numbering of processes, as each container may number its own processes."""
     try:
         space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
     except OSError:
@@ -191,7 +192,8 @@ def _is_sure(token: str) -> bool:
 def refuse_lost(warehouse: Warehouse, target: ModelRelations, run_id: str, instead: str) -> None:
     """Raise an error (ST526) where another run has taken over the lock that this run took.
 
-    A run that waited for its lock, took the lock over, or has had it for half an hour, asks. Others still have it.
+    Spark is asked only by a run that waited for its lock, took the lock over, or has had it for half an hour. Any other
+    run surely has its lock still.
     instead: the advice.
     """
     token = chain_rules.first_id(run_id)

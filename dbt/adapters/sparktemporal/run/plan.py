@@ -128,7 +128,10 @@ class RunPlan(Request):
 
     @property
     def adds(self) -> bool:
-        """Whether the run adds to its chains and reads none of them, so that their rows can be counted after it."""
+        """Whether added and removed rows alone bring all cores up to date.
+
+        Old chains are then counted after the write.
+        """
         deltas = self.capture.cores.values()
         return not self.capture.is_same and all(delta.is_same or delta.is_incremental for delta in deltas)
 
@@ -153,7 +156,7 @@ class RunPlan(Request):
 
     @property
     def inputs(self) -> dict[str, Fingerprint]:
-        """Each input with its fingerprint, as the commit keeps them."""
+        """Input -> its state, as the commit keeps the state."""
         return {name: seen.fingerprint for name, seen in self.capture.inputs.items()}
 
     def listed(self, manifest: Manifest | None) -> dict[str, Input]:

@@ -106,7 +106,10 @@ def begin(
 def _relations(
     warehouse: Warehouse, target: ModelRelations, neighbours: Neighbours
 ) -> tuple[Neighbours, list[str], ViewInfo | None]:
-    """The relations of a model, and its commit. Where dbt's list names a commit that is gone, Spark is asked anew."""
+    """(the neighbours, the names of the model's relations, its commit; None before the first commit).
+
+    Where dbt's list names a commit that is gone, Spark is asked anew.
+    """
     if neighbours.known is not None:
         existing = neighbours.known.beginning(target.model)
         try:
@@ -144,7 +147,10 @@ def _texts(
 def _with_all_chains(
     warehouse: Warehouse, target: ModelRelations, neighbours: Neighbours, existing: list[str], old: State
 ) -> tuple[Neighbours, list[str]]:
-    """The relations of a model, all chains of its commit among them. Raises TemporalError where a chain is missing."""
+    """(the neighbours, the names of the model's relations, with all chains of its commit).
+
+    Where dbt's list lacks a chain, Spark is asked anew. Raises TemporalError where a chain is missing.
+    """
     if refused.missing_chains(old, existing):
         if neighbours.known is not None:  # a list that is older than the commit
             neighbours, existing = replace(neighbours, known=None), warehouse.tables(target.schema, target.model)

@@ -42,7 +42,7 @@ class Docs:
 def publish(
     target: ModelRelations, columns: Columns, docs: Docs, there: ViewInfo | None, retyped: bool
 ) -> list[Statement]:
-    """The statement that brings the thin view up to date, if one is needed.
+    """The statements that bring the thin view up to date; none where it is up to date.
 
     there: the present view; None when there is none. retyped: whether a column has another type than before. A view
     remembers the types that it was made with.

@@ -37,7 +37,10 @@ _LONGEST_UNIT = 400 * 86_400_000
 
 
 def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> Condition:
-    """A condition with the kinds of its edges and the searches of its steps. types: of the row expressions."""
+    """A condition with the kinds of its edges and the searches of its steps. types: of the row expressions.
+
+    An edge compares mz_now() alone, a step compares a monotone function of the clock: see `predicates.conditions`.
+    """
     kinds = [_kind(edge, types[edge.index]) for edge in judged.edges]
     steps = tuple(_typed_step(step, judged, types, zone) for step in judged.steps)
     if any(_cuts_doubles(step, types) for step in judged.steps) and zone.warehouse.setting(ANSI).lower() == "true":
@@ -52,7 +55,7 @@ def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> C
 
 
 def _kind(edge: Edge, spark_type: str) -> str:
-    """The kind of an edge. Raises Unlistable for elements that a read alone can compare with the clock."""
+    """The kind of an edge. Raises Unlistable for elements of an array that only a read can compare with the clock."""
     if not edge.of_elements:
         return operand_kind(edge.comparison, spark_type)
     try:
@@ -126,7 +129,7 @@ def _other_type(step: MonotoneComparison, types: list[str]) -> str:
 
 
 def _search(step: MonotoneComparison, types: list[str], zone: SessionZone) -> str:
-    """The search for a step, where the zone keeps local time in order; "" where the step nearly rises."""
+    """The search for a step in a zone that keeps local time in order; "" for a step that falls around some instants."""
     added = [types[i].lower() for i in step.added]
     other = _other_type(step, types)
     if has_slack(step.function):
@@ -212,9 +215,10 @@ class SessionZone:
         return self.regular_from(reading) if self.breaks(reading) else reading.free_from(self._zone(reading))
 
     def offsets(self, readings: Sequence[Reading], since: Callable[[Reading], int | None]) -> list[Offsets]:
-        """(offset (s), ()) of the session's zone, then (offset, changes from `since` (ms) on) of each reading's zone.
+        """Pairs of an offset (s) and its changes: of the session's zone, then of the zone of each reading.
 
-        A reading in the session's zone has offset 0: the first pair has the zone's offset.
+        The first pair has no changes. The others have the changes from `since` (ms) on. The offset of a reading in the
+        session's zone is 0 here, because the first pair has the offset of this zone.
         """
         found: list[Offsets] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
         for reading in readings:

@@ -66,7 +66,7 @@ def measure(tools: Tools, plan: RunPlan, manifest: str) -> list[Statement]:
 
 
 def pinned(tools: Tools, plan: RunPlan, manifest: str) -> RunPlan:
-    """The plan that reads each input as it was seen."""
+    """The plan with its reads pinned to the states of the inputs that the run has seen."""
     capture = conflicts.pin(tools.warehouse, plan.capture, plan.changed, _listed(plan, manifest))
     return replace(plan, capture=capture)
 
