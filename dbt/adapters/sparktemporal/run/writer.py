@@ -54,7 +54,7 @@ class Writer(Progress):
     ) -> Iterator[Step]:
         """Execute the phases. Each statement is in `script`, and is yielded, before its execution.
 
-        tell: gets a line for people at the beginning of a phase that may take long.
+        execute: sends SQL. tell: gets a line for people at the beginning of a phase that may take long.
 
         In two cases the run drops what it has written, and begins again under the lock, once: a rival has committed
         after this run observed and before its lock; or a relation below the query was altered while the run read it.

@@ -187,7 +187,7 @@ def _other_expiration(state: State, expires: int | None, as_of: int) -> str:
 def changed_rows(
     state: State, cores: Sequence[TypedCore], settings: Mapping[str, str], changes: Sequence[str] = ()
 ) -> str:
-    """The change of all that decides the rows in the chains, in words; "" for none.
+    """The changes, since a state, of all that decides the rows in the chains, in words; "" for none.
 
     changes: the known changes of the model's text, in words.
     """

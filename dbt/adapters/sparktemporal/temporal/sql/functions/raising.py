@@ -3,7 +3,7 @@
     v + 1, a / b, cast(k as int), upper(k)                  never: NULL, or a number that wraps around
     raise_error('no'), element_at(a, n), from_json(j, 's')  for some values
 
-Moving an instant or a date counts as never: only one beyond the year 290000 raises.
+Moving an instant or a date counts as never: only an instant beyond the year 290000 raises.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def of_class(name: str) -> Function | None:
 
 
 def cast_to(spark_type: str) -> Function:
-    """A cast, as the function named like the type, which Spark has for most types.
+    """The facts about a cast, by the function that has the name of the type; Spark has one for most types.
 
     >>> cast_to("DATE") is known("date", 1), cast_to("TIMESTAMP_LTZ").name, cast_to("array<int>").is_monotone
     (True, 'timestamp', False)

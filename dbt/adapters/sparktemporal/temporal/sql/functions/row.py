@@ -209,7 +209,7 @@ class Function:
 
     @property
     def moved(self) -> int:
-        """The argument that the value follows."""
+        """The number of the argument that the value follows: `increasing`, or 0 where it is not known."""
         return self.increasing or 0
 
     @property

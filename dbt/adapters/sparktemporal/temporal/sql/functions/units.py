@@ -1,6 +1,6 @@
 """Units of time: the length of each, and the names that date_trunc has for it.
 
-Takes and gives data only. All lengths are whole microseconds. A day counts 24 hours here.
+All lengths are whole microseconds. A day counts 24 hours here.
 """
 
 from __future__ import annotations

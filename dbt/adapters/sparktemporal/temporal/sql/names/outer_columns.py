@@ -27,7 +27,7 @@ from .scope import Describe, Source, around, is_lambda_variable, resolve
 class Scopes:
     """Resolves the columns of a SELECT and of its subqueries.
 
-    select: without its FROM, whose `sources` are given. ctes: the CTEs in its scope.
+    sources: those of the SELECT, which need not have its FROM any more. ctes: the CTEs in its scope.
     """
 
     def __init__(self, select: exp.Select, sources: Sequence[Source], describe: Describe, ctes: list[exp.CTE]) -> None:
@@ -75,7 +75,7 @@ class Scopes:
         return column.find_ancestor(exp.Select) is not self._select
 
     def refuse_hidden(self, name: str) -> None:
-        """Refuse subqueries in which the alias of the rows means another relation or column."""
+        """Refuse a subquery in which `name`, the alias of the rows of the SELECT, means another relation or column."""
         for query in self._select.find_all(exp.Select):
             if query is self._select or not query.args.get("from_"):
                 continue
@@ -120,7 +120,7 @@ def reads_outside(select: exp.Select, describe: Describe) -> bool:
 
 
 def unknown_columns(query: exp.Query, describe: Describe) -> Iterator[exp.Column]:
-    """The names that mean neither a column of a relation around them nor an alias, or columns of several relations."""
+    """The names that mean neither an alias nor a column of a relation around them, and the ambiguous names."""
     scopes = Scopes(exp.Select(), [], describe, [])
     for column in reversed(list(query.find_all(exp.Column))):  # inner ones first: they make the outer ones
         scope = column.find_ancestor(exp.Select, exp.SetOperation)

@@ -35,7 +35,7 @@ class ParsedModel:
 
     @staticmethod
     def of(text: str, puts: Sequence[Put] = ()) -> ParsedModel:
-        """Parse a text. puts: what was put in the place of the author's words, see `quotes`."""
+        """Parse a text. puts: the pieces that stand in place of the author's words, see `quotes`."""
         tree = parse(text)
         mark(tree, Text(text, puts))
         return ParsedModel(text, told_apart(tree))

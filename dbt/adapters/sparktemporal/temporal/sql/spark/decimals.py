@@ -25,7 +25,7 @@ def of_sum(precision: int, scale: int) -> str:
 
 
 def of_mean(precision: int, scale: int) -> str:
-    """The type of a mean that has room for its digits."""
+    """The type of a mean. precision: at most 34, because the type has four digits more."""
     return f"DECIMAL({precision + 4},{scale + 4})"
 
 
@@ -50,7 +50,7 @@ def combined(operator: str, one: tuple[int, int], other: tuple[int, int]) -> str
 
 
 def exact(operator: str, one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    """As `combined`, but (p, s) with room for all digits, however many they are; of a quotient for some."""
+    """(p, s) of the result, with room for all its digits, even more than 38; a quotient is rounded. See `combined`."""
     (p, s), (q, t) = one, other
     if operator == "Mul":
         return p + q + 1, s + t
@@ -63,7 +63,7 @@ def exact(operator: str, one: tuple[int, int], other: tuple[int, int]) -> tuple[
 
 
 def fitting(precision: int, scale: int) -> tuple[int, int]:
-    """At most 38 digits: digits behind the point give way to digits before the point, down to six."""
+    """(p, s) of at most 38 digits: digits behind the point give way to digits before the point, down to six."""
     if precision <= MOST:
         return precision, scale
     return MOST, max(MOST - (precision - scale), min(scale, 6))

@@ -64,7 +64,7 @@ class Cause(Enum):
 
 
 class SparkError(Exception):
-    """A statement failed: its message is that of the client's error, which is the `__cause__`."""
+    """The error of a statement that failed, with the message of the client's error, which is the `__cause__`."""
 
     def expect(self, *causes: Cause) -> None:
         """Raise the error, unless it says one of these causes."""
