@@ -190,7 +190,7 @@ def _may_name_others(tree: exp.Expr, function: str, parameters: set[str]) -> boo
 
 
 def _of_class(name: str) -> str:
-    """What besides its arguments decides the value of a built-in function, by its class (`a clock`); "" for nothing.
+    """The source of a built-in function's value besides its arguments, by its class (`a clock`); "" for none.
 
     >>> _of_class("org.apache.spark.sql.catalyst.expressions.CurrentTime"), _of_class("CurrentPath"), _of_class("Hmac")
     ('a clock', 'the session', '')
@@ -248,7 +248,7 @@ _SPECIAL = re.compile(
 
 
 def fickle(sql: str) -> str:
-    """What besides rows, arguments and the session decides values in a text (`a clock`, `chance`); "" for nothing.
+    """The source of values in a text besides rows, arguments and the session (`a clock`, `chance`); "" for none.
 
     >>> fickle("select x + 1"), fickle("select current_date"), fickle("select rand()"), fickle("select date'today'")
     ('', 'a clock', 'chance', 'a clock')

@@ -154,7 +154,7 @@ def _of_subquery(node: exp.Expr, types: Types) -> str | None:
 
 
 def _of_transform(node: exp.Expr, types: Types) -> str | None:
-    """The type of an array of what a lambda makes of each element of another one."""
+    """The type of `transform(array, lambda)`: an array of the values that the lambda makes."""
     element, each = inner(types(node.this), ""), node.expression
     if not isinstance(each, exp.Lambda) or len(each.expressions) != 1:
         return None
@@ -242,7 +242,7 @@ def _nearest(given: Sequence[str | None]) -> str | None:
 
 
 def _summed(given: Sequence[str | None]) -> str | None:
-    """A sum: Spark adds ten digits before the point."""
+    """The type of a sum: Spark adds ten digits before the point."""
     kind = given[0] or ""
     digits = decimals.digits(kind)
     if digits is not None:
@@ -253,7 +253,7 @@ def _summed(given: Sequence[str | None]) -> str | None:
 
 
 def _mean(given: Sequence[str | None]) -> str | None:
-    """A mean: Spark adds four digits on either side of the point."""
+    """The type of a mean: Spark adds four digits behind the point."""
     kind = given[0] or ""
     digits = decimals.digits(kind)
     if digits is not None:

@@ -309,7 +309,7 @@ def _tokens(sql: str) -> list[Token]:
 
 
 def suggested(node: exp.Expr) -> str:
-    """A tree -> SQL to suggest to people: complete, with the user's text in place of what replaced it (`shown_as`)."""
+    """A tree -> SQL to suggest to people: complete, with the user's text in place of nodes marked by `shown_as`."""
     return render(as_written(node))
 
 
@@ -342,7 +342,7 @@ def string_literal(text: str) -> str:
 
 
 def has_other_parts(node: exp.Expr, known: Collection[str]) -> bool:
-    """Whether a node has other parts than those that `known` names."""
+    """Whether a node has a part that `known` does not name."""
     return any(value for name, value in node.args.items() if name not in known)
 
 

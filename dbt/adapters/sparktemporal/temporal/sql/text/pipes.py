@@ -28,7 +28,7 @@ _ORGANIZATION = (
 
 
 def piped(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
-    """The query with the operators that follow."""
+    """Parse the pipe operators after a query -> the query with these operators."""
     while parser._match(TokenType.PIPE_GT):
         query = _operator(parser)(parser, query)
     return query

@@ -2,8 +2,10 @@
 
     cast('7' as int) < x::int    prints as CAST('7' AS INT) < CAST(x AS INT), and is quoted as it was written
 
-Names and literals keep their places in the text when trees are copied and changed. A quote is a piece around the places
-of a tree that reads as this very tree, so a quote is proven. A tree that a rule has made is no piece of the text.
+Names and literals keep their places in the text when trees are copied and changed. A quote is a piece of text around
+the places of a tree. The piece parses as this very tree, so a quote is proven.
+
+A tree that a rule has made is no piece of the text.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _BEFORE, _AFTER = 8, 14
 
 
 class Put(NamedTuple):
-    """What stands in a text at the offsets [start, end), in the place of what the author wrote."""
+    """A piece of a text, at the offsets [start, end), that stands in place of the author's words `written`."""
 
     start: int
     end: int
@@ -28,7 +30,7 @@ class Put(NamedTuple):
 
 
 class Text:
-    """The text of a model. puts: what was put in the place of the author's words."""
+    """The text of a model. puts: the pieces that stand in place of the author's words."""
 
     def __init__(self, sql: str, puts: Sequence[Put] = ()) -> None:
         self.sql, self._puts = sql, puts
