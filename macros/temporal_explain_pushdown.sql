@@ -1,5 +1,5 @@
 {# dbt run-operation temporal_explain_pushdown --args '{model: name}': the rows that a rebuild would ask Spark for, by
-   each part of the window and for each input. No data is read. `format: json` prints JSON. #}
+   each part of the window and for each input. Files are listed, and nothing is written. `format: json` prints JSON. #}
 {% macro temporal_explain_pushdown(model=none, format='table') %}
   {%- if execute -%}
     {%- set given = {'model': model, 'format': format} -%}
