@@ -9,6 +9,7 @@ import itertools
 import random
 import re
 import time
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -244,6 +245,27 @@ def test_a_month_at_its_end(project: Project, zone: str, texts: tuple[str, ...])
     for at in ("2023-03-01 12:00:00", "2023-10-29 00:40:00"):
         ((as_of,),) = project.rows(f"SELECT unix_millis(timestamp '{at} UTC')")
         assert judge(project, zone, list(texts), as_of, month_ends(as_of)) == (len(texts), 0)
+
+
+#: a month alone beside the clock, where local time goes back and forth
+MONTHS_ALONE = (
+    "{n} - interval 1 month >= a", "{n} - interval 1 month = a or {n} < e", "interval 1 month + {n} < d",
+    "not ({n} - interval 13 months <= a)", "{n} - make_ym_interval(0, k) between a and ntz",
+    "dateadd(MONTH, -1, {n}) <> a",
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Australia/Lord_Howe"])
+def test_a_month_alone_with_daylight_saving(project: Project, zone: str) -> None:
+    """Rows around each change, and those a month before and after."""
+    project.spark.conf.set("spark.sql.session.timeZone", zone)
+    changes = [datetime.fromisoformat(at) for at in NATURAL_ZONES[zone][:2]]
+    source = [str(at + timedelta(days=days)) for at in changes for days in (-31, -30, 0, 30, 31)]
+    ((as_of,),) = project.rows("SELECT unix_millis(timestamp '2024-01-20 12:00:00 UTC')")
+    source_rows = rows(random.Random(a_seed()), source, f"{as_of}L")
+    assert judge(project, zone, list(MONTHS_ALONE), as_of, source_rows) == (len(MONTHS_ALONE), 0)
 
 
 @pytest.mark.usefixtures("small_plans")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.clock.instants import FIRST_MS, format_instant
-from ..temporal.clock.zones import Zone, is_offset
+from ..temporal.clock.zones import Zone, is_offset, turns
 from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Edge, Guard, MonotoneComparison
@@ -100,7 +100,11 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
         if breaking:
             raise zone.refusal(breaking[0])
         return replace(step, guards=guards)
-    search = _search(step, types, zone) if not breaking else ""
+    search = _search(step, types, zone)
+    if search == MONTHS and breaking and not any(reading.zone for reading in readings):
+        changes = [change for _, found in zone.offsets(readings, zone.first_of) for change in found]
+        return replace(step, search=search, turns=turns(changes), guards=guards)
+    search = "" if breaking else search
     if search in (UNIT, MONTHS):
         return replace(step, search=search, guards=guards)
     moving = Moving(step.function, judged.row_expressions, types, _other_type(step, types))

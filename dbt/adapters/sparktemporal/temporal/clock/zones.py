@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
@@ -102,6 +102,20 @@ class Zone:
     @property
     def fixed_from(self) -> int | None:
         return self.free_of(lambda _: True)
+
+
+def turns(changes: Iterable[Change]) -> tuple[int, ...]:
+    """How long after a midnight (ms) local time is at the times of day of some changes, or a change of them shifts it.
+
+    >>> [turn / 3_600_000 for turn in turns([Change(1711846800, 3600, 7200), Change(1729990800, 7200, 3600)])]
+    [1.0, 2.0, 3.0, 4.0]
+    """
+    found = set()
+    for change in changes:
+        shift = change.after - change.before
+        for local in (change.ends, change.begins):
+            found |= {local % 86_400 + by for by in (-shift, 0, shift)}
+    return tuple(second * 1_000 for second in sorted(found))
 
 
 def is_offset(name: str) -> bool:

@@ -84,9 +84,9 @@ def _points(condition: Condition, calls: Mapping[int, str]) -> str:
         if step.search == LISTED:
             around.append(f"coalesce({render(step.other)}, CAST(array() AS ARRAY<BIGINT>))")
             continue
-        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(step.search)
+        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(step.search) if not step.turns else None
         if search_of is None:
-            around.append(crossings(step, calls))
+            around.append(_turned_months(step, calls) if step.turns else crossings(step, calls))
         found = search_of(step) if search_of else ["mz_lower"]
         for guard in step.guards:
             found[0] = _guarded(found[0], guard, calls)
@@ -148,11 +148,45 @@ def _month_edges(step: MonotoneComparison) -> list[str]:
     On each of these dates the time of day decides. So the points are the midnights around these dates, and the value's
     time of day after each midnight.
     """
+    instant, date = _months_back(step)
+    first = f"unix_millis(CAST({date} AS TIMESTAMP_LTZ))"
+    time = f"(unix_millis({instant}) - unix_millis(date_trunc('DAY', {instant})))"
+    midnights = [f"{first} + {day * DAY_MS}L" for day in range(-1, 5)]
+    return [point for m in midnights for point in (m, f"{m} + {time}", f"{m} + {time} + 1L")]
+
+
+def _months_back(step: MonotoneComparison) -> tuple[str, str]:
+    """SQL of the value beside a clock moved by months, as an instant; and of the first date that leads there."""
     moved = cast("exp.Binary", step.function.unnest())
     months = moved.right if has_clock(moved.left) else moved.left
     back = "-" if isinstance(moved, exp.Add) else "+"
     instant = f"CAST({render(step.other)} AS TIMESTAMP_LTZ)"
-    first = f"unix_millis(CAST(CAST({instant} AS DATE) {back} {render(months)} AS TIMESTAMP_LTZ))"
-    time = f"(unix_millis({instant}) - unix_millis(date_trunc('DAY', {instant})))"
-    midnights = [f"{first} + {day * 86_400_000}L" for day in range(-1, 5)]
-    return [point for m in midnights for point in (m, f"{m} + {time}", f"{m} + {time} + 1L")]
+    return instant, f"CAST({instant} AS DATE) {back} {render(months)}"
+
+
+#: the midnights around the dates that lead to a value; the zone changes at most once in the 144 hours between the ends
+_MIDNIGHTS = "transform(sequence(-1, 5), d -> unix_millis(CAST(date_add(CAST({date} AS DATE), d) AS TIMESTAMP_LTZ)))"
+_AROUND = 3 * DAY_MS
+
+
+def _turned_months(step: MonotoneComparison, calls: Mapping[int, str]) -> str:
+    """SQL of an array of the instants at which the clock, moved by months, may cross a value, where the zone changes.
+
+    From a midnight or a turn to the next, the clock is moved by one length, and meets the value at most once. Turns are
+    looked at where the zone's offset is not the same around the clock, or around the value.
+    """
+    instant, date = _months_back(step)
+    value = f"unix_millis({instant})"
+
+    def offset(at: str) -> str:
+        local = f"from_utc_timestamp(timestamp_millis({at}), current_timezone())"
+        return f"unix_seconds({local}) - unix_seconds(timestamp_millis({at}))"
+
+    changes = [f"{offset('m[0]')} <> {offset('m[6]')}"]
+    changes.append(f"{offset(f'{value} - {_AROUND}L')} <> {offset(f'{value} + {_AROUND}L')}")
+    after = ", ".join(f"{turn}L" for turn in step.turns)
+    each = f"flatten(transform(m, d -> transform(array(0L, {after}), e -> d + e)))"
+    begins = f"transform(array({_MIDNIGHTS.format(date=date)}), m -> IF({' OR '.join(changes)}, {each}, m))[0]"
+    moved = f"CAST({evaluated(step.function, calls, 'p')} AS TIMESTAMP_LTZ)"
+    met = f"p + {value} - unix_millis({moved})"
+    return f"flatten(transform({begins}, p -> array(p, {met}, {met} + 1L)))"

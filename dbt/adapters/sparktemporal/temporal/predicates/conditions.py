@@ -76,6 +76,8 @@ class MonotoneComparison:
     of_fields: tuple[exp.Expr, ...] = ()
     #: how its changes are found: `UNIT`, `MONTHS` or `CELLS`; `LISTED` with the list as the other side
     search: str = ""
+    #: of MONTHS: how long (ms) after midnight the zone's offset may change, of the clock or of the moved clock
+    turns: tuple[int, ...] = ()
     #: the cells of time
     grid: Grid = Grid()
     #: instants of the row that must not be before another instant, see `reach`
