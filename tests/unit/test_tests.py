@@ -36,6 +36,24 @@ def test_a_conftest_holds_fixtures_and_hooks(file: Path) -> None:
             assert node.name.startswith("pytest_") or "fixture" in marks, node.name
 
 
+def holds(node: ast.expr) -> bool:
+    """Whether an expression is true whatever is tested, in one branch at least: `"a" if x else "b" in y`."""
+    if isinstance(node, ast.BoolOp):
+        return any(map(holds, node.values))
+    if isinstance(node, ast.IfExp):
+        return holds(node.body) or holds(node.orelse)
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return bool(node.elts)
+    return isinstance(node, (ast.JoinedStr, ast.GeneratorExp)) or isinstance(node, ast.Constant) and bool(node.value)
+
+
+def test_each_assertion_can_fail() -> None:
+    assert holds(ast.parse('"a" if x else "b" in y', mode="eval").body)
+    for file in sorted(TESTS.rglob("*.py")):
+        found = (n for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Assert) and holds(n.test))
+        assert not [f"{file.name}:{node.lineno}" for node in found]
+
+
 def marks(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> set[str]:
     """Of a test, or of all tests of a module (pytestmark)."""
     if isinstance(node, ast.Module):

@@ -128,9 +128,8 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
     def open(cls, connection: Connection) -> Connection:
         """Open a connection as dbt-spark does, in the catalog of the profile.
 
-        A Thrift server begins each session with USE default, and the setting of the catalog has no effect after this
-        USE. (If the setting had an effect, USE would look for a namespace `default` in the catalog of the profile.) So
-        SET CATALOG follows.
+        PyHive, the client for Thrift, begins each session with USE default, and the setting of the default catalog has
+        no effect after this USE. So SET CATALOG follows, with each method but `session`.
         """
         is_new = connection.state != ConnectionState.OPEN
         if connection.credentials.method == SparkConnectionMethod.SESSION:

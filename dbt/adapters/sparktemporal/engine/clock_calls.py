@@ -126,9 +126,9 @@ def _marked(sql: str, kinds: list[str]) -> str:
 
 
 def _at(message: str, asked: str, calls: int) -> list[int]:
-    """The call to the left of the BETWEEN at which a message points: [its index]; [] for any other message.
+    """Where a message points at a BETWEEN: [the index of the nearest call to its left]; else [].
 
-    asked: the text to whose places the message points.
+    asked: the text that Spark was given, in which the message counts lines and positions.
     """
     # such a message does not quote the call itself
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)

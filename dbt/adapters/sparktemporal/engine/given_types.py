@@ -3,7 +3,7 @@
 | statement | answer |
 |---|---|
 | DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by `type_rules` |
-| EXPLAIN | no plan, but the error where an instant stands beside a number: there mz_now() is a BIGINT |
+| EXPLAIN | no plan; an error where an instant stands beside a number, which tells that this mz_now() is a BIGINT |
 | SET, and the SELECT of clock, version and catalog | defaults of Spark, and what the caller gives |
 | all others | an error that names the statement |
 """
@@ -75,7 +75,7 @@ class GivenTypes:
         return found
 
     def _read(self, sql: str) -> exp.Query:
-        """A query as a tree in which each name means something, and each column has a name."""
+        """A query as a tree with a name for each item. Raises an error for a table or column that is not given."""
         tree = _readable(parse(sql))
         for table in tree.find_all(exp.Table):
             if isinstance(table.this, exp.Identifier) and cte_of(table) is None:
@@ -131,7 +131,7 @@ _PLAIN = ("this", "db", "catalog", "alias", "sample")
 
 
 def _readable(tree: exp.Query) -> exp.Query:
-    """The tree in which units of calls, and windows of GROUP BY, no longer look like columns; each item has a name."""
+    """The tree in which units (`day`) and windows of GROUP BY (`window.start`) are no columns; each item has a name."""
     for call in tree.find_all(exp.Anonymous):
         if starts_with_unit(call) and isinstance(call.expressions[0], exp.Column):
             call.expressions[0].replace(exp.var(call.expressions[0].name))

@@ -1,13 +1,12 @@
-"""Ownership of relations: a run marks all that it creates, and nothing without a mark is replaced or dropped.
+"""Ownership of relations: a run replaces or drops only what carries its model's mark, or what its state names.
 
 | relation | its mark |
 |---|---|
 | `<model>__live` | the state in its text |
-| `<model>__diffs`, chains, lists of files, statistics | the property `mz_model`, the name of the model |
+| `<model>__diffs`, `<model>__late` | the property `mz_model`, the name of the model |
+| tables of a run: chains, lists of files, statistics, late rows, a long state | the property `mz_model` |
 | `<model>__lock` | the property `mz_run`, the run that holds it |
 | `<model>` | none: the relation of a model's own name is replaced, as dbt does with any model |
-
-Tables that a valid state names belong to the model without a mark.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def says_marked(information: str | None) -> bool:
 
 
 def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
-    """Raise an error where an existing `<model>__diffs` does not belong to the model."""
+    """Raise ForeignRelation where `<model>__diffs` does not carry the model's mark, or does not exist."""
     if not is_marked(warehouse, target, f"{target.model}__diffs"):
         raise ForeignRelation(target.name("__diffs"), target.model)
 

@@ -40,7 +40,7 @@ def substituted(warehouse: Warehouse, sql: str) -> str:
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:
-    """The settings of a session, and the settings of the old state that are not set now but have the same value."""
+    """The settings of a session, and those of the old state to which the session's defaults are equal."""
     named = dict(settings)
     for key, value in old.settings.items() if old else ():
         if key not in named and warehouse.setting(key) == value:

@@ -19,11 +19,13 @@ from ..over_time.reads import committed
 from ..run import at_function, fence, outside_views
 from ..run.commit import Commit
 from ..run.published_view import Docs
+from ..run.standing_views import StandingViews
 from ..temporal.clock.instants import format_instant
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import CoreState, State
 from ..temporal.diffs.stores import counted, store_of
+from ..temporal.sql.text.identifiers import Identifiers
 
 #: what a consolidation tells: diffs (stored intervals), and the first instant that can be read, before and after
 CONSOLIDATED: dict[str, type] = {
@@ -50,11 +52,13 @@ def consolidate(
     displaced: the runs whose lock was taken over.
     """
     existing = warehouse.tables(target.schema, target.model)
+    views = StandingViews(warehouse, target, Identifiers(existing))
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
     commit = Commit.of_operation(warehouse, target, state)
     if not commit.is_in_table():
-        ownership.refuse_foreign_diffs(warehouse, target)
+        if views.has("__diffs"):
+            ownership.refuse_foreign_diffs(warehouse, target)
         for step in fence.fence(warehouse, target, displaced):
             warehouse.rows(step.sql)
     refuse_incomplete(warehouse, target.model, [(target.schema, chain) for chain in state.chains])
@@ -74,7 +78,7 @@ def consolidate(
     )
     prepared = commit.prepare(state.advanced(run=run_id, since=since, cores=cores, retired=swept.retired))
     commit.send(prepared)
-    for step in [*_published(warehouse, commit, prepared.state), *fence.drops(target, swept.drop, "no longer read")]:
+    for step in [*_published(views, commit, prepared.state), *fence.drops(target, swept.drop, "no longer read")]:
         warehouse.rows(step.sql)
     outcome = "all instants can be read as before"
     if since > state.since:
@@ -88,17 +92,15 @@ def consolidate(
     }
 
 
-def _published(warehouse: Warehouse, commit: Commit, new: State) -> list[Statement]:
+def _published(views: StandingViews, commit: Commit, new: State) -> list[Statement]:
     """The statements that bring the relations for readers up to date with the commit."""
     target, readable = commit.texts.target, commit.texts.updates(new.cores, new.schema)
     if commit.is_in_table():
         live = commit.confirm(new.run)
         assert live is not None
-        return outside_views.publish(warehouse, target, new, live.text, readable, None, Docs(), False)
-    assert commit.texts.live is not None
-    verb = commit.texts.live.rewrite
-    updates = Statement("the updates, readable", f"{verb} {target.name('__diffs')} AS\n{readable}")
-    return [updates, *at_function.publish(warehouse, target, new, new.at_function, True)]
+        return outside_views.publish(views.warehouse, target, new, live.text, readable, None, Docs(), False)
+    updates = views.changed("the updates, readable", "__diffs", readable, like=commit.texts.live)
+    return [*updates, *at_function.publish(views.warehouse, target, new, new.at_function, True)]
 
 
 def _one(

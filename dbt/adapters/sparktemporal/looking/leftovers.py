@@ -1,7 +1,7 @@
 """Leftovers: the relations of a temporal_view that was renamed, deleted, or became another materialization.
 
     <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__inputs_<run>...  <model>__stats_<run>...
-    <model>__late  <model>__late_<run>...
+    <model>__late  <model>__late_<run>...  <model>__state_<run>...
     <model>__live
 
 `<model>__live` is dropped last: while it exists, the other relations can be found.
@@ -65,8 +65,9 @@ class Replaced:
 def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: bool) -> Replaced:
     """The statements after a run of a model that was a temporal_view and has another materialization now.
 
-    The chains are dropped when the new relation exists. Where the run dropped the view and created nothing in its
-    place, the view is created again, and answers as before.
+    After a run that succeeded and made the new relation, they drop all other relations of the temporal_view. Where the
+    run dropped the view and created nothing in its place, the view is created again, and answers as before. In any
+    other case there are none. failed: whether the run failed.
     """
     there = Identifiers(warehouse.tables(target.schema, target.model))
     if target.model not in there:

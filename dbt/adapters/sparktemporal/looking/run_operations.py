@@ -92,7 +92,11 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
-        """The temporal_views that no model of this project names: target, project, mine (this project ran it last)."""
+        """The temporal_views under names that no temporal_view of this project has now: target, project, mine.
+
+        Looked for in the schemas of the profile and of the project's models, and in `schemas`. mine: this project ran
+        it last.
+        """
         # two spellings of one schema share their names: a model under one spelling is no leftover of the other
         named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
         named.setdefault(Identifier(self.config.credentials.schema), [])

@@ -70,7 +70,7 @@ def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
 
 
 def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
-    """Refuse a schema for the views where no view can be, or where other relations have the names of the views."""
+    """Refuse `views_in` where its schema cannot be listed, or where relations of others have the names of the views."""
     try:
         there = warehouse.relations_outside(outside.schema, outside.model)
     except SparkError as error:

@@ -122,7 +122,7 @@ class Capture:
 
     @property
     def read_by(self) -> tuple[str, ...]:
-        """Hashes of the plan and of the views through which the inputs are read."""
+        """Hashes of what decides the meaning of the query: views below, plan, functions, session (see `PARTS`)."""
         return self.meaning.digest
 
     @property

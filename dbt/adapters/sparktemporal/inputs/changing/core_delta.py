@@ -78,7 +78,8 @@ def delta_of(
 ) -> CoreDelta:
     """How a core is brought up to date, in the cheapest sound way.
 
-    plan: the plans of the core's query, with the predicate. why: the reason to read all cores in full, "" for none.
+    plan: the output of EXPLAIN EXTENDED for the core's query with its predicate. why: the reason to read all cores in
+    full, "" for none.
     """
     analyzed = plans.analyzed(plan)
     every = _inputs(core, analyzed)

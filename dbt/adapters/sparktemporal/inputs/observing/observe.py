@@ -61,7 +61,10 @@ class Input:
 
     @property
     def is_tracked(self) -> bool:
-        """Whether equal states mean equal rows, and a run can know that it read the rows of one state."""
+        """Whether an input whose state is that of the last run need not be read again.
+
+        Not by a checksum of rows: other rows may have come between the checksum and the read.
+        """
         return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
 
 

@@ -4,9 +4,9 @@
 
 | residual | its updates are |
 |---|---|
-| reads row by row, also over groups of one row each | the rows of the histories, as they enter and leave |
+| row by row, also over groups stored as one row each | the rows of the histories, as they enter and leave |
 | anything else | its rows at each instant at which a core changes, less its rows at the instant before |
-| reads the clock | the same, at each millisecond |
+| reads the clock | the same, at each millisecond, or at each refresh of a model with `refresh_every` |
 
 An update is *definite* up to the frontier. A later update holds if no input changes.
 """
@@ -167,7 +167,7 @@ class Output:
         return f"SELECT *, {t}L AS {INSTANT} FROM (\n{indent(read, 2)}\n) AS mz_read"
 
     def looked_at(self, axis: Axis) -> dict[Part, str]:
-        """`rows_over_time` in two parts, whose rows are correct at the instants of an axis only.
+        """A query like `rows_over_time` for each `Part` of the rows. Only at the instants of the axis is it right.
 
         With refreshes, each instant of the axis after the first must be that of a refresh.
         """

@@ -42,12 +42,12 @@ class Change:
 
     @property
     def ends(self) -> int:
-        """Local time right before the change, as seconds."""
+        """Local time at the change by the old offset, as seconds. The last local time before it is a second less."""
         return self.at + self.before
 
     @property
     def begins(self) -> int:
-        """Local time at the change."""
+        """Local time at the change by the new offset, as seconds."""
         return self.at + self.after
 
     def goes_back(self) -> bool:
@@ -61,7 +61,10 @@ class Change:
         return self.begins // unit < (self.ends - 1) // unit
 
     def splits(self, unit: int) -> bool:
-        """Whether local time truncated to a unit (s) goes back: a unit begins inside gap or overlap, not at its edge.
+        """Whether instants, truncated to a unit (s) of local time, go back at the change.
+
+        They do where local time goes on inside a unit that began within the gap, not at its start; or, in an overlap,
+        inside a unit that is earlier than the last unit before the change.
 
         >>> Change(63593070, -2670, 0).splits(60), Change(1711846800, 3600, 7200).splits(3600)
         (True, False)
@@ -92,7 +95,7 @@ class Zone:
         return None if last >= _FOR_EVER else last * 1_000 + _AROUND
 
     def since(self, first: int) -> tuple[int, tuple[Change, ...]]:
-        """(offset (s) at an instant (ms), changes from this instant on). An unknown offset is given as 900 s."""
+        """(offset (s) right before an instant (ms), changes from then on). An unknown offset is given as 900 s."""
         later = tuple(change for change in self.changes if change.at * 1_000 >= first)
         earlier = self.changes[: len(self.changes) - len(later)]
         if earlier or later:
@@ -105,7 +108,9 @@ class Zone:
 
 
 def turns(changes: Iterable[Change]) -> tuple[int, ...]:
-    """How long after a midnight (ms) local time is at the times of day of some changes, or a change of them shifts it.
+    """The times of day (ms after midnight) at which the local time of some changes leaps or goes back, from and to.
+
+    Each is also given moved by the length of its change, to either side.
 
     >>> [turn / 3_600_000 for turn in turns([Change(1711846800, 3600, 7200), Change(1729990800, 7200, 3600)])]
     [1.0, 2.0, 3.0, 4.0]

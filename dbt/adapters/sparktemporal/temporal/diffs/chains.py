@@ -84,7 +84,7 @@ def late_name(model: str, run_id: str) -> str:
 
 
 def state_name(model: str, run_id: str) -> str:
-    """The table of a state that is too long for the text of a view."""
+    """The table of a state: one that is too long for the text of a view, or that of an epoch that has ended."""
     return f"{model}__state_{run_id}"
 
 

@@ -5,8 +5,8 @@
     from_utc_timestamp(mz_now(), 'Europe/Berlin')
       ->  local time there
 
-A day on which the offset changes has an hour more or less, so dateadd goes back at the midnight after a longer day.
-Within one day dateadd only rises.
+A day on which the offset changes has an hour more or less. So dateadd goes back at the midnight after a day that is
+longer than the day to which it leads. Within one day dateadd only rises.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def crossings(clock: exp.Expr, other: exp.Expr) -> exp.Expr | None:
     """Instants of a row (ARRAY<BIGINT>, ms) at which a comparison of `clock` with `other` may change.
 
     `clock` is the macro dateadd, by days or longer units, of the bare clock; or the bare clock as local time of another
-    zone. Either may be cut to a day or a longer unit, and its date moved by days. None for any other clock's side.
+    zone. Either may be cut to a day or a longer unit, and its date moved by days. None where `clock` has another form.
     """
     value: exp.Expr = exp.cast(other.copy(), exp.DType.TIMESTAMPLTZ)
     inner, days = _without_days(clock)

@@ -1,4 +1,4 @@
-"""A model in its parts, whose rows are stored or read."""
+"""A model in its parts: cores, whose rows are stored, and what a read evaluates over these rows."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Model:
 
     @property
     def whole(self) -> list[TypedCore]:
-        """The cores that are stored whole and read whole.
+        """The cores whose rows are all stored and all read, because no comparison of the clock bounds them.
 
-        Cores that are kept per group are left out, because a read goes through the groups alone. So are cores whose
-        groups are each a row of the answer.
+        Left out are cores that are kept per group, because a read goes through the groups alone, and cores that give
+        groups, each of which becomes a row of the answer: a read needs all of them.
         """
         every = ((typed, typed.core) for typed in self.cores)
         return [typed for typed, core in every if not (core.is_bounded or core.groups or core.has_all_groups)]

@@ -1,8 +1,8 @@
 """QUALIFY, which Spark does not have: a refusal with the equivalent query for Spark.
 
 select id, k from t where mz_now() < due qualify row_number() over (partition by k order by ts) = 1
-  ->  select id, k from (select id, k, row_number() over (partition by k order by ts) as mz_w from t where ...)
-      where mz_w = 1
+  ->  select id, k from (select id, k, row_number() over (partition by k order by ts) as rank_1 from t where ...)
+      where rank_1 = 1
 """
 
 from __future__ import annotations

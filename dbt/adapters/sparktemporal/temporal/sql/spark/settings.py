@@ -1,8 +1,8 @@
 """The settings of a Spark session that can decide the rows of a query.
 
-A state remembers these settings, and a change rebuilds the model. A view is expanded, and an instant is read, only
-under equal settings. An unknown setting of `spark.sql` counts as deciding: `_NO_MATTER` lists the settings that decide
-nothing, except `_MATTER`.
+A state remembers these settings, and a change rebuilds the model. Where Spark evaluates a model's query anew, in a read
+at an instant or in a model above, other settings are refused. An unknown setting of `spark.sql` counts as deciding:
+`_NO_MATTER` lists the settings that decide nothing, except `_MATTER`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Quote the piece of a model's text that a tree was read from.
+"""Quote a tree in messages as the author wrote it: by the piece of the model's text that it was parsed from.
 
     cast('7' as int) < x::int    prints as CAST('7' AS INT) < CAST(x AS INT), and is quoted as it was written
 
-Names and literals keep their places in the text when trees are copied and changed. A quote is a piece of text around
-the places of a tree. The piece parses as this very tree, so a quote is proven.
-
-A tree that a rule has made is no piece of the text.
+Names and literals keep their offsets in the text when trees are copied and changed. A quote is the smallest piece of
+text that holds these offsets and parses as the same tree. So a tree that a rewrite has made has no quote; of a query
+that a rewrite has changed, the query that it was is quoted.
 """
 
 from __future__ import annotations
