@@ -21,7 +21,7 @@ from .state import Chain
 NUMBER = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({intervals_sql.DAMAGED} AS BIGINT) END AS {COUNT}"
 #: in the place of a size that is not asked for
 NO_SIZE = "CAST(NULL AS BIGINT)"
-#: up to so many updates are read by one task
+#: up to so many updates, or rows below an aggregation, are read by one task
 FEW_UPDATES = 250_000
 
 

@@ -19,8 +19,10 @@ from ..rewrite.core import PLACEHOLDER, is_placeholder
 from ..rewrite.linear_aggregates import COUNT
 from ..rewrite.merged_groups import merge_groups
 from ..rewrite.one_row_groups import of_one_row
+from ..rewrite.one_task import few_by_one_task
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import parse, quote, render, string_literal
+from . import groups_sql
 from .input_state import Tracking
 from .intervals_sql import Columns, indent, pretty
 from .state import State
@@ -42,7 +44,7 @@ def read_at(state: State, t: int) -> str:
 def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
     """The residual over the cores at t, with the column names of the model. earliest, splits: see `intervals_read`."""
     state = _with_merged_groups(state)
-    residual = at_instant(residual_of(state), t)
+    residual = at_instant(few_by_one_task(residual_of(state), _rows(state), groups_sql.FEW_UPDATES), t)
     cores = {
         core.placeholder: store_of(core).read(core.chains, state.schema, t, earliest, splits) for core in state.cores
     }
@@ -69,6 +71,11 @@ def _with_merged_groups(state: State) -> State:
 def residual_of(state: State) -> exp.Expr:
     """The residual: the query of a read over the rows and the groups of the cores, with marks for the clock."""
     return of_one_row(parse(state.residual), grouped_cores(state))
+
+
+def _rows(state: State) -> dict[str, int]:
+    """The placeholder of each core that is kept as rows -> the number of its stored rows."""
+    return {core.placeholder: sum(chain.rows for chain in core.chains) for core in state.cores if core.sums is None}
 
 
 def grouped_cores(state: State) -> dict[str, tuple[list[str], dict[str, str]]]:
