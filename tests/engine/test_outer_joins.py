@@ -98,6 +98,21 @@ def answers(project: Project, queries: dict[int, str]) -> Counter:
     return Counter(map(tuple, project.rows("\nUNION ALL\n".join(every))))
 
 
+def test_a_run_after_new_partners_reads_all_partners_once(project: Project, sent: list[str]) -> None:
+    """The pairs are brought up to date by the new rows alone. Counts for the log do not read the partners again."""
+    project.sql("CREATE TABLE {s}.b (id INT, k STRING, until TIMESTAMP) USING parquet")
+    project.sql("CREATE TABLE {s}.p (k STRING, n INT, lo TIMESTAMP, hi TIMESTAMP, ms BIGINT) USING parquet")
+    items(project, "(1, 'a', 9), (2, null, 9), (4, 'c', 6)")
+    bought(project, "('a', 1, 2, 4), ('c', 5, -9, 3)")
+    project.model("counted", MODELS["counted"][0].replace("{s}", project.schema))
+    right(project, ("counted",), T0)
+    bought(project, "('a', 2, 3, 6)")
+    sent.clear()
+    right(project, ("counted",), T0 + 1000)
+    reads = [sql for sql in sent if "mz_partner_until" in sql and not re.search(r"\b(EXPLAIN|DESCRIBE)\b", sql)]
+    assert len(reads) == 1 and "CREATE TABLE" in reads[0], reads
+
+
 OVER = {
     "unmet": "select b.id, b.k from {s}.b where not exists (select 1 from {live} as p where p.k = b.k)",
     "met": "select b.id, p.n from {s}.b left join {live} as p on p.k = b.k and p.n > 0",

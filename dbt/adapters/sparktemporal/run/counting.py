@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -136,10 +137,8 @@ def answered(
 def _added(plan: RunPlan, reading: Reading, left_out: Sequence[Sequence[Any]]) -> dict[str, int]:
     """Core -> the number of new rows in its new chain, for cores with joined chains, as far as `not_stored` tells."""
     added, rows = {}, iter(left_out)
-    for core in plan.changed:
+    for core in filter(partial(_is_asked_about, plan), plan.changed):
         delta = plan.capture.cores[core.name]
-        if tells_beyond(plan, core):
-            continue
         of_core = list(islice(rows, len(delta.inserts) if delta.is_incremental else 1))
         if reading.sources[core.name].joined and _tells_added(plan, core):
             added[core.name] = sum(int(stored) for *_, stored in of_core)
@@ -194,16 +193,22 @@ def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
     )
 
 
+def _is_asked_about(plan: RunPlan, core: TypedCore) -> bool:
+    """Whether `not_stored` asks about a core.
+
+    Of a core that was read in full it asks for updates after the expiration alone, as this reads the inputs once more.
+    """
+    return (plan.capture.cores[core.name].is_incremental or plan.leaves_out) and not tells_beyond(plan, core)
+
+
 def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
     """Queries about the rows that were read and left nothing stored, for each core or each part with new rows.
 
     Each has one row of three counts: updates after the expiration, windows that were over, rows that are stored.
     """
     expiration, queries = plan.decision.expiration, []
-    for core in plan.changed:
+    for core in filter(partial(_is_asked_about, plan), plan.changed):
         delta = plan.capture.cores[core.name]
-        if tells_beyond(plan, core):
-            continue
         # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
         later, whole = None, core
         if not delta.is_incremental and expiration is not None:
