@@ -12,13 +12,13 @@ from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.commit_records import CREATE_TABLE, CREATE_VIEW
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.inputs.changing.capture import Capture
+from dbt.adapters.sparktemporal.inputs.changing.capture import BYTES_OF_ROW, Capture
 from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
 from dbt.adapters.sparktemporal.inputs.changing.conflicts import Busy
 from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, DeltaKind
 from dbt.adapters.sparktemporal.inputs.changing.query_fingerprint import QueryFingerprint
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
-from dbt.adapters.sparktemporal.run import fence, merging, publishing, write_chains
+from dbt.adapters.sparktemporal.run import counting, fence, merging, publishing, write_chains
 from dbt.adapters.sparktemporal.run.commit import Commit, Prepared, ViewTexts
 from dbt.adapters.sparktemporal.run.phases import Begin
 from dbt.adapters.sparktemporal.run.phases import phases as phases_of
@@ -29,6 +29,7 @@ from dbt.adapters.sparktemporal.run.writer import Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Invocation, Statement
+from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from dbt.adapters.sparktemporal.temporal.sql.names.parsed_model import ParsedModel
@@ -94,6 +95,34 @@ def test_a_plan_that_finds_nothing_new() -> None:
     )
     assert not a_plan(moved=False, columns=(("id", "int"),)).is_noop
     assert not a_plan(moved=False, invocation=replace(plan.invocation, project="other")).is_noop
+
+
+def with_a_full_core() -> RunPlan:
+    """A run in which c0 reads one new file of three million rows, and c1 reads all of them."""
+    plan = a_plan()
+    (core,), old = plan.model.cores, plan.old
+    part = Added("_metadata.file_path", ("f",))
+    deltas = {
+        "c0": CoreDelta(DeltaKind.INCREMENTAL, "1 new file", inserts=(core,), read={"s.t": part}),
+        "c1": CoreDelta(DeltaKind.FULL, "one row of it may decide about others", read={"s.t": None}),
+    }
+    change = InputChange("1 new file", added=part, files=(("f", 160 * BYTES_OF_ROW, 0, ""),))
+    capture = replace(plan.capture, cores=deltas, changes={"s.t": change}, counts={"s.t": 3_000_000})
+    model = replace(plan.model, cores=(core, replace(core, core=replace(core.core, name="c1"))))
+    chains = replace(old.cores[0], name="c1")
+    return replace(plan, model=model, capture=capture, old=replace(old, cores=(*old.cores, chains)))
+
+
+def test_a_core_is_large_by_what_it_reads_itself() -> None:
+    plan = with_a_full_core()
+    assert [plan.capture.rows_about_for(name) for name in ("c0", "c1")] == [160, 3_000_000]
+    source = write_chains._source(None, plan, plan.model.cores[0])
+    assert not source.is_large and source.joined == plan.old.cores[0].chains
+
+
+def test_a_core_that_was_read_in_full_is_not_read_again_for_counts() -> None:
+    plan = with_a_full_core()
+    assert counting.asks_for_all(plan) and len(counting.not_stored(None, plan)) == 1
 
 
 def test_a_feed_wants_each_frontier() -> None:

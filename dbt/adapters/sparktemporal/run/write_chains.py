@@ -81,7 +81,7 @@ def find_sources(tools: Tools, plan: RunPlan) -> Reading:
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
     delta, counts = plan.capture.cores[core.name], plan.capture.counts
     if delta.is_incremental:
-        is_large = sum(counts.get(name, 0) for name in delta.read) >= chain_rules.LARGE_CHAIN
+        is_large = plan.capture.rows_about_for(core.name) >= chain_rules.LARGE_CHAIN
         return Source(core, None, is_large, () if is_large else _joined(plan, core))
     narrowed, projection = tools.pruning.of(core, plan.run_id)
     narrowed = delta.pin(narrowed) if delta.pin else narrowed
@@ -96,8 +96,7 @@ def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
     old = plan.old_chains(core.name)
     if core.name in plan.to_peel({}):
         return ()
-    new = sum(plan.capture.rows_about(name) for name in plan.capture.cores[core.name].read)
-    taken = chain_rules.taken_at_once([c.rows for c in old], new)
+    taken = chain_rules.taken_at_once([c.rows for c in old], plan.capture.rows_about_for(core.name))
     return tuple(c for c in old[len(old) - taken :] if not c.bucketed)
 
 

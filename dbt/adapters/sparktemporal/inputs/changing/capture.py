@@ -159,6 +159,16 @@ class Capture:
         """The number of rows read of a relation, estimated from bytes where the rows are not counted."""
         return self.counts.get(relation, (self.sizes.get(relation) or 0) // BYTES_OF_ROW)
 
+    def rows_about_for(self, core: str) -> int:
+        """The number of rows read for a core, likewise; of its own part where another core reads more of a relation."""
+        total = 0
+        for name, part in self.cores[core].read.items():
+            size = None
+            if part != self.read[name]:
+                size = input_changes.size_read(self.inputs[name], self.changes[name], part)
+            total += self.rows_about(name) if size is None else size // BYTES_OF_ROW
+        return total
+
     @property
     def is_same(self) -> bool:
         """Whether no core has an input that changed."""
