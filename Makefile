@@ -172,6 +172,7 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 	@$(BIN)/python benchmarks/run_cost.py --payments 300000 --rounds 3
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000 --rounds 3
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000 --delay 0.25 --rounds 3
+	@$(BIN)/python benchmarks/choices.py --sizes 10000 100000 --changed 1 50 --rounds 1
 	@$(BIN)/python benchmarks/many_models.py --models 20 --rounds 1
 	@$(BIN)/python benchmarks/expiration.py --events 300000 --rounds 1
 	@$(BIN)/python benchmarks/restart.py --events-a-day 1000 --history 1 4 --filters json --rounds 1
@@ -181,6 +182,7 @@ bench-full: setup ## reads of 30 million payments, runs at sizes up to 10 millio
 	@$(BIN)/python benchmarks/over_time.py --rows 10000000 --rounds 3
 	@$(BIN)/python benchmarks/alternatives.py --events 3000000 --live
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000,1000000,10000000
+	@$(BIN)/python benchmarks/choices.py --sizes 10000 100000 1000000 3000000
 	@$(BIN)/python benchmarks/many_models.py
 	@$(BIN)/python benchmarks/scaling.py
 

@@ -67,3 +67,16 @@ def test_inputs(case: str) -> None:
 def test_readers() -> None:
     around = lineage(m=node(TEMPORAL), a=node(VIEW, "m"), b=node(TEMPORAL, "a"), c=node(TEMPORAL, "b"))
     assert [one.key for one in around.readers()] == ["dev.b"]
+
+
+def test_who_reads_the_past() -> None:
+    """A query at an earlier instant, and updates since one; not a read of now, nor a call beside another model."""
+    for macro, is_back in [
+        ("temporal_as_of", True), ("temporal_changes", True), ("temporal_feed", True), ("temporal_forecast", False)
+    ]:  # fmt: skip
+        for above in ("m", "other"):
+            asks = node("table", above)
+            asks["depends_on"]["macros"] = [f"macro.dbt_sparktemporal.{macro}"]
+            around = lineage(m=node(TEMPORAL), other=node(TEMPORAL), asks=asks)
+            assert around.is_read_back() is (is_back and above == "m"), (macro, above)
+            assert around.has_feed() is (macro == "temporal_feed" and above == "m")

@@ -53,7 +53,7 @@ class TemporalConfig:
         kinds.LENGTH,
         "how far back `temporal_as_of` reads at least, also over restarts ([what was before "
         "one](../expiration.md#before-a-restart)). Without it, best effort: as far back as the stored "
-        "diffs allow, and not beyond the last restart",
+        "diffs allow, and not beyond the last restart, which a run [may choose](../semantics.md#the-way-of-a-run)",
     )
     diffs_retention: int = _config(
         kinds.WAIT,
@@ -120,7 +120,7 @@ class TemporalConfig:
         kinds.one_of("allow", "warn", "error"),
         "what a run does that would read all of an input, because it cannot tell what changed: nothing, a "
         "warning of dbt, or a failure before anything is written. First runs, restarts and "
-        "`--full-refresh` read all by their nature",
+        "`--full-refresh` read all by their nature. With `warn` or `error` a run chooses no restart",
     )
     full_store: str = _config(
         kinds.one_of("warn", "error", "allow"),

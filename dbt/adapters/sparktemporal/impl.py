@@ -268,6 +268,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             in_the_way=existing is not None and not existing.is_view,
             known=self._known_relations(relation),
             has_feed=lineage.has_feed(),
+            is_read_back=lineage.is_read_back(),
         )
 
     def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:

@@ -17,6 +17,9 @@ Node = Mapping[str, Any]
 
 TEMPORAL, VIEW, EPHEMERAL = "temporal_view", "view", "ephemeral"
 
+#: the macros that read a model at earlier instants
+_OF_THE_PAST = ("temporal_as_of", "temporal_at", "temporal_changes", "temporal_diffs", "temporal_feed")
+
 
 def materialized(node: Node) -> str | None:
     found: str | None = (node.get("config") or {}).get("materialized")
@@ -90,8 +93,16 @@ class Lineage:
 
     def has_feed(self) -> bool:
         """Whether a model of the project calls `temporal_feed` and reads the model."""
+        return self._is_read_by("temporal_feed")
+
+    def is_read_back(self) -> bool:
+        """Whether a node of the project reads what the model was before its last run."""
+        return self._is_read_by(*_OF_THE_PAST)
+
+    def _is_read_by(self, *macros: str) -> bool:
+        """Whether a node of the project calls one of some macros and reads the model."""
         return any(
             self.model.get("unique_id") in node.get("depends_on", {}).get("nodes", [])
-            and any(macro.endswith(".temporal_feed") for macro in node["depends_on"].get("macros", []))
+            and any(macro.rpartition(".")[2] in macros for macro in node["depends_on"].get("macros", []))
             for node in self._nodes.values()
         )

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import TemporalError
 from ..inputs.changing.input_reads import input_reads
 from ..plurals import quantity
-from ..run import full_reads, full_stores
+from ..run import full_reads, full_stores, ways
 from ..run.writer import Writer
 from ..temporal.clock.instants import format_duration
 from ..temporal.predicates import clock_text
@@ -89,7 +89,9 @@ def _kept(run: Writer) -> Iterator[Row]:
 
 
 def _read(run: Writer) -> Iterator[Row]:
-    """How each input is read, and why."""
+    """The way of the run, how each input is read, and why."""
+    if chosen := ways.told(run.plan):
+        yield "way", *chosen
     for one in input_reads(run.plan.capture):
         files = ""
         if one.files is not None and one.files_read is not None:

@@ -54,6 +54,8 @@ class Neighbours:
     known: KnownRelations | None = None
     #: whether a model reads the changes up to the frontier
     has_feed: bool = False
+    #: whether a node of the project reads earlier instants of the model
+    is_read_back: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from ..inputs.views.upstream import inline_upstreams
 from ..temporal.clock.expiration import Dependence, Expiry, Scheduled, earliest
 from ..temporal.clock.expiration import expiry as expiry_of
 from ..temporal.clock.schedule import Refreshes
-from ..temporal.decision import WAITING, DecisionContext, Invocation, changed_rows, decide
+from ..temporal.decision import RESTARTED, WAITING, DecisionContext, Invocation, changed_rows, decide, rebuild
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.longest_view import worst
@@ -39,7 +39,7 @@ from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text import literals
 from ..temporal.sql.text.dialect import parse, without_end
 from ..temporal.sql.text.readable import in_words
-from . import at_function, full_reads, full_stores, late_rows, refused
+from . import at_function, full_reads, full_stores, late_rows, refused, ways
 from .analyze import understand
 from .commit import Commit, ViewTexts
 from .first_commit import first_commit, refuse_grants
@@ -92,9 +92,10 @@ def begin(
             capture=Capture.nothing(model.cores),
             started=started,
         )
-        plan = _explained(warehouse, plan, known, replayed)
-        if decision.action != WAITING:
-            plan = replace(plan, capture=capture_inputs(warehouse, plan, known, tables.found))
+        plan = _captured(warehouse, plan, known, replayed, tables)
+        if why := ways.why_rebuild(plan):
+            chosen = replace(rebuild(grounds, RESTARTED, why, decision.as_of), by_cost=True)
+            plan = _captured(warehouse, replace(plan, decision=chosen), known, replayed, tables)
         _refuse(warehouse, plan, texts)
         again = f"dbt run -s {target.model}, one run at a time"
         return Writer(warehouse, plan, Commit(texts, None if live is None else run_of(live.text), again))
@@ -263,6 +264,16 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
 
 
 # -- plan --
+
+
+def _captured(
+    warehouse: Warehouse, plan: RunPlan, known: Routines, replayed: int | None, tables: DescribedTables
+) -> RunPlan:
+    """The plan with what its inputs did, unless the run waits. The arguments are those of `_explained`."""
+    plan = _explained(warehouse, plan, known, replayed)
+    if plan.decision.action == WAITING:
+        return plan
+    return replace(plan, capture=capture_inputs(warehouse, plan, known, tables.found))
 
 
 def _explained(warehouse: Warehouse, plan: RunPlan, known: Routines, replayed: int | None) -> RunPlan:

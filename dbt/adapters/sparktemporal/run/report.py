@@ -9,7 +9,7 @@ from ..inputs.changing.input_reads import InputRead, as_data, input_reads, total
 from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
-from . import full_reads, full_stores, unlikely_windows
+from . import full_reads, full_stores, unlikely_windows, ways
 from .publishing import GIVES_WAY
 from .writer import Writer
 
@@ -90,9 +90,11 @@ def summary(run: Writer) -> list[str]:
     what = action(run) + (f" ({why})" if why else "")
     first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(_facts(run))}"
     lines = [] if d.rebuilds or why else [one.line for one in reads_of(run)]
+    chosen = ways.told(run.plan, run.written)
     return [
         *notes,
         f"{first}, {_since(run.plan.started) / 1000:.1f} s",
+        *([f"  way {': '.join(chosen)}"] if chosen else []),
         *(f"  input {line}" for line in [*lines, *run.tools.pruning.notes]),
     ]
 

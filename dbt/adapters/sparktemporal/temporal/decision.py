@@ -65,6 +65,8 @@ class Decision:
     expiration: int | None
     #: the schedule from this run on, in which as_of is a refresh
     refreshes: Refreshes | None = None
+    #: whether the run could go on with what is stored, and rebuilds because that costs less
+    by_cost: bool = False
 
     @property
     def rebuilds(self) -> bool:
@@ -123,9 +125,9 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     if invocation.full_refresh:
         if state is not None and not invocation.pinned and state.frontier - clock < CLOCK_SKEW_MS:
             clock = max(clock, context.earliest(state))
-        return _rebuild(context, RESTARTED if state else HYDRATED, "--full-refresh", clock)
+        return rebuild(context, RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
-        return _rebuild(context, HYDRATED, "first run", clock)
+        return rebuild(context, HYDRATED, "first run", clock)
     if invocation.sampled and not state.sampled:
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration, state.refreshes)
@@ -143,7 +145,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     expires, why_not = expirations.after_change(state.started_at, state.offset, context.expiry, as_of)
     expires = expirations.earliest(expires, context.known_until)
     if why := _why_rebuild(state, context, as_of) or why_not or _other_expiration(state, expires, as_of):
-        return _rebuild(context, RESTARTED, why, as_of)
+        return rebuild(context, RESTARTED, why, as_of)
     if is_waiting and context.refreshes is not None:
         following = format_instant(context.refreshes.next(as_of + 1))
         why = f"refreshed every {format_duration(context.refreshes.every)}, next at {following}"
@@ -156,7 +158,8 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     return Decision(ADVANCED, "", as_of, state.started_at, refreshes.known_from(since), expires, refreshes)
 
 
-def _rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> Decision:
+def rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> Decision:
+    """The decision of a run that writes all rows anew at `as_of` (ms)."""
     as_of = context.known(as_of)
     expires = expirations.earliest(context.expiry.at(as_of), context.known_until)
     refreshes = context.refreshes and context.refreshes.with_refresh(as_of, as_of)
