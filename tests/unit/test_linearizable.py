@@ -155,7 +155,7 @@ def test_a_recorded_history() -> None:
 
 
 def test_hundreds_of_operations() -> None:
-    """Twelve runs at once that are killed, each with a row of its own, and sixty more of which every sixth is killed."""
+    """Twelve runs at once that are killed, each with a row of its own, and sixty more, every sixth of them killed."""
     history, seen = History(), 0
     with history.run(0):
         pass

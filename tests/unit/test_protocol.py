@@ -254,4 +254,4 @@ def test_the_order_of_a_consolidation() -> None:
     wanted = ["committed", "fence.fence", "_one", "commit.prepare", "commit.send", "_published", "fence.drops"]
     assert [name for name in names if name in wanted] == wanted
     text = inspect.getsource(consolidation._published)
-    assert "commit.confirm(" in text and "'__diffs'" in text
+    assert "commit.confirm(" in text and '"__diffs"' in text
