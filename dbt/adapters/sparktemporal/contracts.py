@@ -30,7 +30,7 @@ class TemporalResponse(AdapterResponse):
         ([the words](../semantics.md#what-a-run-says-it-did))
     reason: the reason of the action, in words
     as_of: the instant of the run (ms)
-    expiration: the instant after which reads raise (ms)
+    expiration: the instant after which reads raise (ms); with `refresh_every`, from the next refresh on
     expiration_reason: the reason why there is no expiration, in words
     seconds_to_expiration: from the instant of the run to the expiration
     inputs: how each input was read, in words

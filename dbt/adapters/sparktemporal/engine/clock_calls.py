@@ -56,7 +56,7 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
 
     explain: an EXPLAIN -> Spark's plan, or the text of its error. instant: SQL of the clock, BIGINT ms.
     functions: whether to replace `current_timestamp()` and its like too, except in the default of a column, and in
-    the body of a function.
+    the body of a function. Raises Refusal for a call with an argument, and for a text without readable tokens.
     """
     if functions and names_clock(sql):
         sql = _functions_as_clock(sql, explain)

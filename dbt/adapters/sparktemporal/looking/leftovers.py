@@ -89,7 +89,7 @@ def is_thin(warehouse: Warehouse, target: ModelRelations) -> bool:
 
 
 def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
-    """The statements that drop all relations of a temporal_view; none when there is no such temporal_view."""
+    """The statements that drop the relations and the SQL function of a temporal_view; none when it does not exist."""
     names = Identifiers(warehouse.tables(target.schema, target.model))
     live = _live(warehouse, target) if f"{target.model}{_LIVE}" in names else None
     if live is None:

@@ -130,7 +130,8 @@ def conditions(
 ) -> list[Condition]:
     """The conditions of some models. clock: ms. folder: dbt's target. raises: whether to raise the error of a model.
 
-    Apart from reading states, this asks Spark once for each schema, and once for the sizes of up to 100 chains.
+    Besides reading states, this asks Spark once for each schema, and once for the sizes of each 100 chains. It asks
+    again about the chains that these answers leave out, such as chains of another format than the config's.
     """
     listed: dict[str, Identifiers] = {}
     logged = run_log.runs(folder, most_runs)
@@ -162,7 +163,7 @@ def conditions(
 
 
 def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
-    """The facts of a model that has run, by the names of `COLUMNS`. clock: the engine's (ms)."""
+    """The facts of a model by the names of `COLUMNS`; {} for a model that has not run. clock: ms."""
     state, config = seen.state, seen.config
     if state is None or config is None:
         return {}
@@ -252,5 +253,5 @@ def _short(row: Mapping[str, Any], name: str) -> Any:
 
 
 def updates_of(chain: Chain) -> int:
-    """The number of updates of a chain: an interval stands for two, or for one where it has no end."""
+    """The number of updates of a chain: its rows, of which an interval with an end counts twice."""
     return chain.rows if chain.open is None else 2 * chain.rows - chain.open

@@ -9,6 +9,7 @@ the committed model can still answer.
 | since is after the mark | the difference between the output and the table, then the updates |
 | the output was revised after the mark | the difference, then the updates |
 | a write of the table is not atomic: a killed write may have left a part | the difference, then the updates |
+| there is no table yet, or no row in it | the output at since, then the updates |
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def committed(warehouse: Warehouse, target: ModelRelations) -> State:
 
 
 def as_of(warehouse: Warehouse, target: ModelRelations, instant: Any) -> str:
-    """A parenthesised query: the model at an instant from `since` to the expiration."""
+    """A parenthesised query: the model at an instant up to the expiration, from `since` or a kept earlier epoch on."""
     return at(warehouse, committed(warehouse, target), instant)
 
 
@@ -225,7 +225,8 @@ def matches_source(
     """A query: the rows whose multiplicities in the view and in the query as written differ, for each instant.
 
     Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, columns of the model. The verdict tells mismatches from
-    changes of an input since the frontier, which the view cannot show yet.
+    changes of an input since the frontier, which the view cannot show yet. instants: where to compare; without any, a
+    sample is chosen by `samples` and the clock (ms). float_digits: how many digits of doubles are compared.
     """
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_matches_source of {state.model}", always=True)
@@ -308,7 +309,7 @@ def _spread(first: int, last: int | None, samples: int) -> list[int]:
 
 
 def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[int]:
-    """A sample of the instants from the frontier on at which the stored rows of any core change."""
+    """A sample of the instants after the frontier at which the stored rows of any core change."""
     if samples <= 0:
         return []
     by_core = [

@@ -30,9 +30,9 @@ def at(
 ) -> str:
     """A parenthesised query: each distinct instant of a relation's column, and the rows of the model at the instant.
 
-    relation: as it stands in a FROM. column: a TIMESTAMP, DATE or TIMESTAMP_NTZ, or a number of ms. aggregates: name ->
-    an aggregate over the columns of the model; the query gives the aggregates in place of the rows. group_by: the
-    columns of the model to group by.
+    relation: as it stands in a FROM. column: names a TIMESTAMP, DATE or TIMESTAMP_NTZ, or a number of ms. aggregates:
+    name -> an aggregate over the columns of the model; the query gives the aggregates in place of the rows. group_by:
+    the columns of the model to group by.
     """
     state = committed(warehouse, target)
     what = f"temporal_at of {state.model}"

@@ -63,7 +63,7 @@ def in_known_years(end: str, then: str) -> str:
 
 
 def literal(node: exp.Expr) -> ValueRange | None:
-    """The range of a constant: one value. None for an expression that is no constant."""
+    """The range of a constant: one value. None for an expression not known to be a constant."""
     text = render(node)
     if isinstance(node, exp.Literal):
         return ValueRange(text, text, YES, NO, NO, *kind_and_type(node))
@@ -143,7 +143,7 @@ def negative(a: ValueRange) -> ValueRange | None:
 
 
 def divided(a: ValueRange, by: exp.Expr) -> ValueRange | None:
-    """The range of a DIV by a constant whole number; None for any other DIV."""
+    """The range of a DIV by a positive constant whole number; None for any other DIV."""
     divisor = constant(by)
     if a.kind != INTEGER or divisor is None or divisor < 1 or divisor % 1:
         return None

@@ -148,7 +148,7 @@ def of_files(one: Measured, every: Mapping[int, str], known: Sequence[str]) -> s
 
 
 def known(one: Measured, table: str) -> str:
-    """A query: the rows of a table of statistics about one input."""
+    """A query: the rows of a table of statistics about one input, except of files without statistics."""
     return f"SELECT * FROM {table} WHERE relation = {string_literal(one.relation)} AND mz_rows IS NOT NULL"
 
 
@@ -263,7 +263,10 @@ def left(one: Measured, row: Sequence[object]) -> PruningResult:
 
 
 def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
-    """A query: a random share of the files that are left out, up to a number of bytes. relation: from `judged`."""
+    """A query: a random share of the files that are left out, up to a number of bytes and of files.
+
+    relation: from `judged`.
+    """
     return (
         f"SELECT file FROM (\n"
         f"  SELECT file, row_number() OVER by_chance AS mz_nth, sum(size) OVER by_chance AS mz_upto,\n"

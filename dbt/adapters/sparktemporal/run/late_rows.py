@@ -116,9 +116,9 @@ def merge(plan: RunPlan, rows: int | None) -> list[Statement]:
 
 
 def committed(plan: RunPlan, rows: int | None) -> Late | None:
-    """The late rows after the run. They stay until new columns or a full refresh, even without `store_late`.
+    """The late rows after the run; None if none are kept. They stay until new columns or a full refresh.
 
-    rows: of the new table; None for no table.
+    Late rows of earlier runs stay even without `store_late`. rows: of the new table; None for no table.
     """
     if not plan.config.store_late and (plan.old is None or plan.old.late is None or plan.invocation.full_refresh):
         return None
@@ -142,7 +142,7 @@ def view(plan: RunPlan, late: Late | None) -> str | None:
 def refuse_foreign(
     warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, existing: Sequence[str]
 ) -> None:
-    """Raise ForeignRelation where another relation has the name `<model>__late`."""
+    """With `store_late`, raise ForeignRelation where another relation has the name `<model>__late`."""
     if not config.store_late:
         return
     name, of, there = f"{target.model}__late", target, Identifiers(existing)

@@ -40,7 +40,7 @@ def publish(
     |---|---|
     | text | the text of the commit |
     | updates | the text of `<model>__diffs` |
-    | late | the text of `<model>__late`, None for no change |
+    | late | the text of `<model>__late`; None for no change, or for no view where the state has no late rows |
     | retyped | whether a column has another type than before |
     """
     outside = target.outside

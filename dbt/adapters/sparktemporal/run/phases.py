@@ -27,7 +27,7 @@ Steps = Generator["Begin | Statement", None, None]
 
 
 def phases(run: Progress, is_preview: bool = False) -> Steps:
-    """The steps of a run. is_preview: no statistics are made, and only the steps before the phase `look` are taken."""
+    """The steps of a run. is_preview: no statistics are made; the caller stops before the phase `look`."""
     if not run.plan.writes_nothing:
         if run.plan.displaced and not run.tools.commit.texts.is_table:
             yield Begin("fence")
@@ -56,7 +56,7 @@ def phases(run: Progress, is_preview: bool = False) -> Steps:
 
 
 def _read(run: Progress, is_preview: bool) -> Generator[Begin | Statement, None, Written]:
-    """Read the inputs and write chains, until no input changes meanwhile."""
+    """Read the inputs and write chains, until no input changes meanwhile. Raises TemporalError after some attempts."""
     manifest, measured, is_listed, is_pinned = "", "", False, False
     for pause in write_chains.PAUSES:
         if not is_listed and run.plan.capture.manifest is not None:

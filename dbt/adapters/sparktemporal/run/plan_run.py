@@ -249,7 +249,10 @@ def _expiry(
 
 
 def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
-    """The instant (ms) from which the refreshes of a view are counted: as configured, or as its first run decided."""
+    """The instant (ms) from which the refreshes of a view are counted: as configured, or as its first run decided.
+
+    None where neither is known.
+    """
     state = next((states[name] for name in schedule.names if name in states), None)
     if schedule.anchor is not None or state is None or state.refreshes is None:
         return schedule.anchor

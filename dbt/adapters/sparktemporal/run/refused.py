@@ -79,7 +79,7 @@ def refuse_missing_chains(target: ModelRelations, state: State, existing: Iterab
 
 
 def refuse_without_schema(sql: str) -> None:
-    """Refuse a relation that a model names without its schema, in a named catalog.
+    """Refuse a relation that a model names without its schema; for models in a named catalog.
 
     A plan shows a view of Iceberg by its name in the text. A name of a single part looks like an alias there. So the
     run would not know that it reads a view, which may have a WHERE or a clock of its own.
@@ -101,7 +101,10 @@ def refuse_itself(target: ModelRelations, tree: exp.Query, catalog: str) -> None
 
 
 def refuse_inputs(warehouse: Warehouse, target: ModelRelations, analyzed: str, pinned: int | None) -> None:
-    """Refuse a model that reads itself, or a relation that changes with the clock. pinned: instant of a replay (ms)."""
+    """Refuse a model that reads itself, a relation that changes with the clock, or a view of another pinned clock.
+
+    pinned: instant of a replay (ms).
+    """
     read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
     _refuse_itself(target, list(map(identifiers.parts, read)), warehouse.catalog())
     refuse_frozen(analyzed, "as an input", pinned)

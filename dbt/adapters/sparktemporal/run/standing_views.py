@@ -41,7 +41,7 @@ class StandingViews:
     def changed(
         self, what: str, suffix: str, text: str, mark: bool = True, like: ViewInfo | None = None
     ) -> list[Statement]:
-        """The statement that gives a view its text, if the view has another text.
+        """The statement that gives a view its text, if the view is missing or has another text.
 
         mark: whether the statement marks the owner, where the statement has properties. like: another view of the model
         that is known. The statement then has the verb that replaces this other view, which saves a question to Spark.

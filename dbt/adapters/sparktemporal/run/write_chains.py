@@ -101,7 +101,7 @@ def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
 
 
 def write(tools: Tools, plan: RunPlan, reading: Reading) -> list[Statement]:
-    """One CREATE TABLE AS for each core whose inputs changed: all rows, the new rows, or the corrections."""
+    """One CREATE TABLE AS for each changed core (all rows, new rows or corrections), and the writes of late rows."""
     steps = []
     for core in plan.changed:
         source = reading.sources[core.name]
@@ -155,7 +155,7 @@ def tables_of(plan: RunPlan, reading: Reading) -> list[str]:
 
 
 def observe_again(tools: Tools, plan: RunPlan) -> RunPlan:
-    """The plan after the inputs are observed again."""
+    """The plan after the inputs are observed again, with new names for its tables."""
     warehouse, counted_later = tools.warehouse, counting.standing(tools, plan)
     plan = replace(plan, capture=capture_inputs(warehouse, plan, Routines(warehouse), lists=True))
     if counted_later and not (plan.adds or plan.capture.is_counted):

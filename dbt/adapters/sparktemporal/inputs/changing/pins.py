@@ -69,7 +69,7 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
 
 
 def _is_pinned(table: exp.Table, seen: Input) -> bool:
-    """Whether the text of a query names a version of a table, or a range of versions."""
+    """Whether the text of a query names a version of a Delta table, or a range of versions of a table."""
     is_of_delta = isinstance(seen.fingerprint, DeltaVersion)
     return isinstance(table.this, exp.Var) or is_of_delta and bool(table.args.get("version"))
 

@@ -37,7 +37,10 @@ def _altered(tables: Sequence[str]) -> Altered:
 
 
 def form_of(info: TableInfo) -> str:
-    """The columns, the place and the options of a table, as a hash."""
+    """A hash of a table's columns, partitions, format, place and options.
+
+    For a table with defaults of columns, the hash is also of the defaults and of the time of the table's creation.
+    """
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
     form = repr((info.columns, info.partitions, provider_of(info), location, options))
     if info.defaults:  # old files have the value a column had when it was added, which only a new table changes

@@ -38,9 +38,10 @@ _FILES = "ARRAY<STRUCT<file: STRING, size: BIGINT, modified: BIGINT, place: STRI
 
 
 def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | None:
-    """The hidden column that tells the file of a row of a table (name quoted); None for a table without one.
+    """The hidden column that tells the file of a row of a table (name quoted).
 
-    The column is `_metadata`. Where a table has a column of this name, Spark puts underscores before the hidden one.
+    The column is `_metadata`, also for a table that may have no hidden column. Where a table has a column of this name,
+    Spark puts underscores before the hidden one; None where Spark knows no such column.
     """
     columns = [column for column, _ in table.columns]
     hidden = "_metadata"
@@ -116,7 +117,10 @@ def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> Summary:
 
 
 def summarizing(listing: str, rows: str = "0", by_one: bool = False) -> str:
-    """A query of one row that sums up a list, for `summarized`. by_one: in one task, for few files in a directory."""
+    """A query of one row that sums up a list, for `summarized`. by_one: in one task, for few files in a directory.
+
+    rows: SQL of the number of rows in all files.
+    """
     listing = by_one_task(listing) if by_one else listing
     entry = f"concat_ws('|', {COLUMNS})"
     asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash(entry)}, coalesce({rows}, 0)"
@@ -158,7 +162,7 @@ def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
 
 
 def compare_few(before: Sequence[ListedFile], now: Summary) -> Compared | None:
-    """The comparison of two short lists, equal to that of `compare`. None where the present list is long."""
+    """The comparison of two short lists, equal to that of `compare`. None where `now` has no entries."""
     if now.entries is None:
         return None
     was, is_ = _by_file(before), _by_file(now.entries)

@@ -65,7 +65,7 @@ def is_in_history(warehouse: Warehouse, name: str, then: DeltaVersion) -> bool:
 
 
 def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> str | None:
-    """SQL for a FROM: the table at the version that it had a moment ago; None where there is no such SQL.
+    """SQL for a FROM: the table at a version; None where there is no such SQL.
 
     read: the version of an Iceberg table that the text asks for, as SQL after the name.
     """

@@ -76,7 +76,10 @@ def opened(
 
 
 def refuse_frozen(analyzed: str, place: str, at: int | None) -> None:
-    """Refuse a plan that reads a view made with var temporal_now. A view made at the instant `at` (ms) is allowed."""
+    """Refuse a plan that reads a view made with var temporal_now. A view made at the instant `at` (ms) is allowed.
+
+    place: where the plan's query stands, for the message.
+    """
     instants = plans.frozen_at(analyzed) - {at}
     if instants:
         views = ", ".join(identifiers.dotted(identifiers.parts(view)[-2:]) for view in plans.views(analyzed))

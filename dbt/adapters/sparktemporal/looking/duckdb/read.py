@@ -26,7 +26,8 @@ def live_instant(state: State) -> str:
 def read(state: State, sources: Mapping[str, str], t: int | None, ansi: bool, zone: str) -> str:
     """A query of a model at t (ms), or, for None, at the instant of the query. sources: chain -> its item in a FROM.
 
-    Raises Refusal for a model whose residual or types are not known to be the same in DuckDB.
+    ansi, zone: of Spark's session. Raises Refusal for a model whose residual or types are not known to be the same in
+    DuckDB, and for names of columns that differ in case alone.
     """
     _refuse_names(state)
     at = live_instant(state) if t is None else str(t)

@@ -93,7 +93,10 @@ def history(core: CoreState, schema: str, within: Range, totals: bool = False) -
 
 
 def instants(core: CoreState, schema: str, within: Range) -> str | None:
-    """A query of the instants after `first` at which the core may change, as `mz_seq_t`, with duplicates."""
+    """A query of the instants after `first` at which the core may change, as `mz_seq_t`, with duplicates.
+
+    None for a core without chains.
+    """
     if not core.chains:
         return None
     sources = [c.source(schema) for c in core.chains]

@@ -69,7 +69,7 @@ def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[s
 
 
 def _of_source(source: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Add the times to a source, in place -> the names of the source's other columns."""
+    """Add the times to a source, in place -> the names of its other columns; None where it is not row by row."""
     if isinstance(source, exp.Table):
         if not is_placeholder(source):
             return None

@@ -11,7 +11,7 @@ Edges are multiples of w, so the buckets of chains written at different times ne
 | intervals, which count until their end | the end | buckets that end later | coarse: fewer files |
 
 A read opens at most one bucket more than it must. This bucket is at most as long as the time since S for intervals, and
-a quarter of this time for updates.
+a quarter of this time for updates; near S it may be as long as GRANULARITY.
 """
 
 from __future__ import annotations

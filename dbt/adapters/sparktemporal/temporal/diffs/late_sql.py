@@ -28,13 +28,13 @@ _NOT_STORABLE = ("void", "interval", "variant")
 
 
 def columns_of(core: TypedCore) -> Columns:
-    """The columns of a late row that are kept: all columns, or the keys with the operands of the sums."""
+    """The columns of a late row that are kept: all, or the keys and the operands of sums that a file can hold."""
     keys, operands = core.columns[: len(core.stored)], core.columns[len(core.stored) :]
     return (*keys, *((n, kind) for n, kind in operands if not any(part in kind.lower() for part in _NOT_STORABLE)))
 
 
 def of_cores(cores: Sequence[TypedCore]) -> dict[str, Columns]:
-    """The columns of each core, by its name."""
+    """The columns of the late rows of each core, by the name of the core."""
     return {core.name: columns_of(core) for core in cores}
 
 

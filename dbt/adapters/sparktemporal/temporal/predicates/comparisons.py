@@ -54,6 +54,8 @@ def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
     """The parts of a conjunction. Each NOT above a clock is pushed down to the comparisons.
 
     not (mz_now() < a or k = 1)  ->  mz_now() >= a,  not k = 1
+
+    Comparisons that change together are one part, see `together`.
     """
     yield from joined(list(_parts(predicate)))
 

@@ -127,7 +127,7 @@ class _Moving:
     # -- names --
 
     def _names(self) -> list[str]:
-        """The names of the items, as Spark generates them."""
+        """The names of the items, as Spark gives them."""
         named = [i.alias if isinstance(i, exp.Alias) else i.name if isinstance(i, exp.Column) else "" for i in
                  self.select.expressions]  # fmt: skip
         unnamed = [i for i, name in enumerate(named) if not name and i not in self.above]

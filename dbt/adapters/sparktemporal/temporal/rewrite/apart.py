@@ -28,7 +28,7 @@ _APART = parse("SELECT 1 FROM t LATERAL VIEW explode(array(0)) mz_apart AS mz_on
 
 
 def keep_apart(residual: exp.Expr) -> None:
-    """Add the lateral view, in place, to SELECTs over one source with subqueries among their items and no star."""
+    """Add the lateral view, in place, to SELECTs over one source with nested items (`has_nested_items`) and no star."""
     for select in residual.find_all(exp.Select):
         nested = _is_nested(select)
         over_one = select.args.get("from_") is not None and not select.args.get("joins")
@@ -47,7 +47,7 @@ def no_facts(names: Sequence[str]) -> list[str]:
 
 
 def has_nested_items(query: exp.Expr) -> bool:
-    """Whether a SELECT of a query has a subquery among its items."""
+    """Whether a SELECT of a query has a subquery with a FROM among its items, in its ORDER BY or in its windows."""
     return any(map(_is_nested, query.find_all(exp.Select)))
 
 

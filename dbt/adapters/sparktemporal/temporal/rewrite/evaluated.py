@@ -100,7 +100,7 @@ def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
 
 
 def _predicate(call: exp.Expr) -> exp.Expr | None:
-    """The condition around a call: of a WHERE, ON, HAVING, FILTER or CASE; else the largest comparison."""
+    """The condition around a call: of a WHERE, ON, HAVING, QUALIFY, FILTER or CASE; else the largest predicate."""
     found: exp.Expr | None = None
     node = call
     while node.parent is not None and not isinstance(node.parent, exp.Query):

@@ -105,7 +105,10 @@ def _branches(
 def _path_up(
     place: exp.Select, leaves: Sequence[exp.Select], tree: exp.Expr
 ) -> tuple[list[tuple[exp.Select, exp.Expr]], int | None]:
-    """The SELECTs between a core and its leaf, each with its item of the FROM; and the number of the leaf."""
+    """The SELECTs between a core and its leaf, each with its item of the FROM; and the number of the leaf.
+
+    The number is None for a core below no leaf.
+    """
     path: list[tuple[exp.Select, exp.Expr]] = []
     at = place
     while True:

@@ -1,8 +1,8 @@
 """Projection pushdown: find the input columns that a non-linear SELECT needs, so that only these are stored.
 
     select t.k, count(*) from t join u using (id) where <static> group by t.k
-      ->  rows   select t.k from t join u using (id) where <static>
-          rest   select t.k, count(*) from mz_core_c0 as t group by t.k
+      ->  rows   select t.k as k from t join u using (id) where <static>
+          rest   select k, count(*) from mz_core_c0 as mz_rows group by k
 
 Names resolve as in Spark: the alias of a source first, then a column, then a field of a column. A name that no source
 has stays as it is (an alias of the SELECT list, a unit such as DAY): Spark resolves it, or raises.

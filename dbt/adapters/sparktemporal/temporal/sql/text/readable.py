@@ -14,7 +14,7 @@ _LONGEST = 300
 
 @contextmanager
 def in_words(sql: str) -> Iterator[None]:
-    """Errors of parsing `sql` -> refusals. Errors of Spark and refusals pass unchanged."""
+    """Errors of parsing and analyzing `sql` -> refusals. Errors of Spark and refusals pass unchanged."""
     try:
         yield
     except RecursionError:
