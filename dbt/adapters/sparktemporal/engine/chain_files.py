@@ -19,7 +19,10 @@ from .warehouse import Query, Warehouse
 
 
 def refuse_incomplete(warehouse: Warehouse, model: str, chains: Sequence[tuple[str, Chain]]) -> None:
-    """Raise TemporalError where files of a chain are gone. chains: (schema, chain) of each; the schema as in SQL."""
+    """Raise TemporalError where a chain has not the rows of its commit, or a file of it cannot be read.
+
+    chains: (schema, chain) of each; the schema as in SQL.
+    """
     if not chains:
         return
     try:

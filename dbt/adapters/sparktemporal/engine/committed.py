@@ -19,7 +19,10 @@ from .warehouse import Warehouse
 
 
 def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> State | None:
-    """The committed state of a model; None when the model was never committed."""
+    """The committed state of a model; None when the model was never committed.
+
+    Raises TemporalError where `<model>__live` has no whole state.
+    """
     live = live_view(warehouse, target, existing)
     return None if live is None else state_of(warehouse, target, live.text)
 

@@ -28,7 +28,7 @@ class Named:
 
     @staticmethod
     def of(node: Any) -> Named | None:
-        """A node of a manifest or of dbt's graph -> Named; None when the node has no relation."""
+        """A model, seed or snapshot of a manifest or of dbt's graph -> Named; None for ephemeral and other nodes."""
 
         def get(of: Any, name: str) -> Any:
             return of.get(name) if isinstance(of, Mapping) else getattr(of, name, None)
@@ -40,7 +40,7 @@ class Named:
 
 
 def refuse_collisions(node: Any, nodes: Iterable[Any]) -> None:
-    """Raise an error where two nodes, at least one a temporal_view, have a relation of the same name."""
+    """Raise Refusal where `node` and one of `nodes`, at least one a temporal_view, have a relation of the same name."""
     mine = Named.of(node)
     if mine is None:
         return

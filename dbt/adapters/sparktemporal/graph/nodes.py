@@ -4,7 +4,7 @@
 |---|---|
 | `ver` | the model; if it has versions the latest one, as with `ref('ver')` |
 | `ver.v2`, `ver_v2`, `ver.2` | that version |
-| an alias | the model with that alias, where no model has that name |
+| `alias`, `package.alias`, `schema.alias` | the model with that alias, where no model has that name |
 | `package.ver`, `package.ver.v2`, `model.package.ver.v2` | the model of that package |
 """
 

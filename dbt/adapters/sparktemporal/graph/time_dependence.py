@@ -15,9 +15,10 @@ _KEYS = ("sealed", "sealed_until", "time_dependence")
 
 
 def dependences(lineage: Lineage) -> list[Dependence]:
-    """The sources, seeds and tables that a model reads, directly or through views. Raises Refusal for a wrong `meta`.
+    """The sources, seeds and tables that a model reads, directly or through views, ephemeral models and temporal_views.
 
-    Each has the schedules (`refresh_every`) of the temporal_views between the model and itself.
+    Each has the schedules (`refresh_every`) of the temporal_views between the model and itself. Raises Refusal for a
+    wrong `meta`.
     """
     found: set[Dependence] = set()
     seen: set[tuple[str, tuple[Scheduled, ...]]] = set()

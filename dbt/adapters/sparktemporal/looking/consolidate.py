@@ -1,6 +1,7 @@
-"""Consolidation (`temporal_consolidate`): the chains of each core of a model become one, as of its frontier.
+"""Consolidation (`temporal_consolidate`): the chains of each core of a model become one.
 
-No input is read. Instants before the frontier can no longer be read, except within `retain_history`.
+No input is read. Instants before the frontier, or before its last refresh, can no longer be read, except within
+`retain_history`.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _published(views: StandingViews, commit: Commit, new: State) -> list[Stateme
 def _one(
     warehouse: Warehouse, target: ModelRelations, state: State, core: CoreState, run_id: str, using: str, since: int
 ) -> CoreState:
-    """Write the one chain of a core -> the core with this chain alone."""
+    """Write the one chain of a core -> the core with this chain alone, or without chains where no row is left."""
     name, store = chain_rules.chain_name(target.model, run_id, core.name), store_of(core)
     if not core.chains:
         return core

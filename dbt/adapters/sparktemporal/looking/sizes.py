@@ -1,8 +1,8 @@
-"""The sizes of the chains of many models, by one statement.
+"""The sizes of the chains of many models, by one statement for each hundred chains.
 
 An Iceberg table lists its files itself; for any other table Spark's hidden column tells them. The statement assumes
-that chains have the format of the config. If a chain has another format, the statement fails, and each of its chains
-is described.
+that chains have the format of the config. If a chain has another format, the statement fails, and each of the
+statement's chains is described.
 """
 
 from __future__ import annotations

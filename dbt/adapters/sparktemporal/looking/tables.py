@@ -40,7 +40,7 @@ def printed(shown: Table, format: str = "table") -> str:
 
 
 def turned(shown: Table) -> Table:
-    """A table of one row, turned to a row for each column: the column's name, its value. Empty values are left out."""
+    """A table of one row, turned to a row for each column: the column's name, its value. None is left out."""
     (row,) = shown.rows
     facts = [(name, _in_words(row[name])) for name in shown.column_names if row[name] is not None]
     return Table(facts, ["fact", "value"], [_KINDS[str], _KINDS[str]])

@@ -32,7 +32,7 @@ def other_instants(what: str) -> str:
 
 
 def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
-    """Raise Refusal for a text that is no aggregate, and for a name that is reserved or taken."""
+    """Raise Refusal unless `aggregates` maps names, one at least, to aggregates, and no name is reserved or taken."""
     if not isinstance(aggregates, Mapping) or not aggregates:
         raise Refusal(
             "ST601",

@@ -83,7 +83,8 @@ def _refusing_less(sql: str, what: str, count: int, most: int, reached: int) -> 
 def forecast(warehouse: Warehouse, target: ModelRelations, every: Any, until: Any, aggregate: Any, clock: int) -> str:
     """A parenthesised query: an aggregate over the output at each step from `clock` (ms) on, if nothing new comes.
 
-    Columns: mz_timestamp (ms), forecast_at (TIMESTAMP), value.
+    every: the length of a step, as text. until: the last instant, None for the expiration. The first step is at the
+    frontier where that is later. Columns: mz_timestamp (ms), forecast_at (TIMESTAMP), value. Raises Refusal.
     """
     return of_state(warehouse, committed(warehouse, target), every, until, aggregate, clock)
 

@@ -33,7 +33,7 @@ def by_part(
 
 
 def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
-    """Rendered column of a window -> its Spark type."""
+    """Rendered column of a window -> its Spark type; empty where the types are not known."""
     probe = inclusive_projection.probe(core.core)
     if probe is None or core.window_types:
         return dict(core.window_types)

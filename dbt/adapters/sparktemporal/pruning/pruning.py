@@ -32,7 +32,7 @@ class Pruning:
     _pruner: FilePruner | None = None
 
     def measure(self, inputs: Mapping[str, Input], run_id: str) -> str | None:
-        """Find the statistics of the inputs' files, and collect the statistics of files that have none.
+        """Find the statistics of the inputs' files, and with `pushdown_collect` collect those of files that have none.
 
         A run goes on without statistics that cannot be collected. Returns the statement that collected them, or None.
         """

@@ -51,7 +51,7 @@ def columns_of(core: Core) -> list[exp.Expr]:
 
 
 def probe(core: Core) -> exp.Select | None:
-    """A query of the columns in the window of a core; None without columns."""
+    """A query of the columns in the window of a core; None without columns, or for a core that is no SELECT."""
     columns = columns_of(core)
     if not columns or not isinstance(core.query, exp.Select):
         return None
@@ -194,7 +194,7 @@ class _OfCondition(PredicateVisitor["str | None"]):
         return inner[0] + low - slack, inner[1] + high + slack
 
     def _of_columns(self, node: exp.Expr, inverted: bool) -> str | None:
-        """A part without the clock -> the part, if it compares a column with constants; None where nothing follows."""
+        """A part without the clock -> the part, if it is `column IS …` or compares a column with constants; or None."""
         found = comparison(node, inverted)
         if found is not None:
             is_order = found.operator != "<>" and not found.null_safe

@@ -58,7 +58,7 @@ def understand(
     | aggregates | an aggregation that can be kept as groups or as rows |
     |---|---|
     | `groups`, `rows` | is kept as this says |
-    | `auto`, in a later run of the same text | is kept as in the last run |
+    | `auto`, where `auto` chose in the last run of the same text | is kept as in the last run |
     | `auto`, otherwise | is kept as groups, unless groups are more than half as many as rows, or a sum may overflow |
     """
     local, describe = timestamps.are_local(settings), describe or DescribedTables(warehouse)
@@ -182,7 +182,8 @@ def _listable(
 def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tuple[str, str]], str]:
     """The columns and the plans of a core's probe: its query, with the compared expressions as further columns.
 
-    written: the text of the model. Raises Refusal where Spark does not take the probe.
+    written: the text of the model. Raises Refusal where Spark does not take the probe, or the probe reads a clock or
+    a random value.
     """
     probe = intervals_sql.probe(core)
     refuse_nondeterministic(probe)

@@ -1,4 +1,4 @@
-"""`full_read`: a run that does not know what changed in an input reads all of the input, warns, or fails.
+"""`full_read`: whether a run that must read all of an input, as its changes are not known, is silent, warns or fails.
 
 First runs, restarts and full refreshes are excepted, because they read all of the inputs by their nature.
 """

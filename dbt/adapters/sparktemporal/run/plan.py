@@ -82,7 +82,10 @@ class RunPlan(Request):
 
     @property
     def is_noop(self) -> bool:
-        """Whether nothing is to be committed: no input changed, and the commit would say what the last one says."""
+        """Whether nothing is to be committed: no input changed, and the commit would say what the last one says.
+
+        A later frontier alone is committed where a feed reads the model, or the model has refreshes.
+        """
         old, d = self.old, self.decision
         if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled or not self.capture.keeps:
             return False
@@ -125,7 +128,7 @@ class RunPlan(Request):
 
     @property
     def changed(self) -> list[TypedCore]:
-        """The cores whose inputs changed."""
+        """The cores that the run writes: their inputs changed, or are read in full."""
         return [core for core in self.model.cores if not self.capture.cores[core.name].is_same]
 
     @property

@@ -120,7 +120,10 @@ class DecisionContext:
 
 
 def decide(model: str, state: State | None, context: DecisionContext) -> Decision:
-    """The decision of one run of a model. state: the last commit, None before the first run."""
+    """The decision of one run of a model. state: the last commit, None before the first run.
+
+    Raises TemporalError for a clock that is a minute or more before the frontier, except in a full refresh.
+    """
     clock, invocation = context.last_refresh(state), context.invocation
     if invocation.full_refresh:
         if state is not None and not invocation.pinned and state.frontier - clock < CLOCK_SKEW_MS:

@@ -171,7 +171,7 @@ class Capture:
 
     @property
     def is_same(self) -> bool:
-        """Whether no core has an input that changed."""
+        """Whether all cores stay as they are: no input of a core changed, or must be read in full."""
         return all(delta.is_same for delta in self.cores.values())
 
     @property
@@ -199,7 +199,8 @@ def capture_inputs(
 ) -> Capture:
     """Find the changes of each input since the last run.
 
-    Raises TemporalError where a chain that the run builds on lost rows, and Refusal where no input has `append_column`.
+    Raises TemporalError where a chain that the run builds on lost rows, and Refusal where `append_column` follows no
+    input.
     known: the functions that are known already. tables: full name of an input -> the metastore's answer, as far as
     known. lists: remember files even with `change_capture: full`.
     """

@@ -71,7 +71,10 @@ def refuse_redefined(warehouse: Warehouse, request: Request, capture: Capture) -
 
 
 def pin(warehouse: Warehouse, capture: Capture, cores: Iterable[TypedCore], listed: Manifest | None) -> Capture:
-    """The capture with its reads pinned to the states that were seen. Inputs that cannot be pinned stay open."""
+    """The capture with its reads pinned to the states that were seen.
+
+    A core that cannot be pinned, and an input without files or versions, are read as they are at the second read.
+    """
 
     def pinned(core: TypedCore) -> TypedCore:
         return pins.pinned(warehouse, core, capture.inputs, listed)

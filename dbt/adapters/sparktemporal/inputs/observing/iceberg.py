@@ -58,7 +58,7 @@ def version_of(
 
 
 def at(warehouse: Warehouse, name: str, version: IcebergScans | IcebergVersion, read: str | None) -> str | None:
-    """SQL for a FROM: the table at the version that was read a moment ago; None where there is no such SQL.
+    """SQL for a FROM: the table at the version whose snapshot was read last; None where there is no such SQL.
 
     read: the version that the text asks for, as SQL.
     """

@@ -161,7 +161,7 @@ def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
 
 
 def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
-    """The tables an analyzed plan reads -> how many files they have and of how many bytes, in words."""
+    """The tables an analyzed plan reads -> the number of their files and bytes in words, or why it is not known."""
     of_files = relations.file_tables(plan)
     found = {}
     for table in dict.fromkeys([*of_files, *relations.other_tables(plan)]):
@@ -170,7 +170,7 @@ def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
 
 
 def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
-    """How many files a table (as SQL names it) has and of how many bytes, in words."""
+    """The number of files and bytes of a table (as SQL names it) in words, or why it is not known."""
     info = warehouse.table(table)
     provider = provider_of(info)
     if of_files and provider in _SPARK_FILES:

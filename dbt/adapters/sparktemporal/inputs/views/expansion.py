@@ -91,7 +91,7 @@ class Made:
 
 
 def made(warehouse: Warehouse, name: str) -> Made:
-    """A view by its name in SQL. Raises Closed where its text means something else in this session."""
+    """A view by its name in SQL. Raises Closed where its text is not read here, or may mean something else here."""
     try:
         info: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
         text, columns, place = info["view_text"], info["columns"], info["view_catalog_and_namespace"]

@@ -28,7 +28,7 @@ def number(node: exp.Literal) -> Typed | None:
 
 
 def day(text: str) -> Typed | None:
-    """A text that is cast to a date; None where it is not written as `2024-02-29`."""
+    """A text that is cast to a date; None unless it is a day of the years 1000 to 2999, written as `2024-02-29`."""
     try:
         known = re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", text) and date.fromisoformat(text)
     except ValueError:  # no day of the calendar

@@ -76,7 +76,7 @@ BIGINT, DOUBLE, TRUTH = Kind(INT, 20), Kind(FLOAT, 1), Kind(BOOL)
 
 
 def common(kinds: list[Kind]) -> Kind | None:
-    """The kind that values of several kinds become; None where Spark would convert one in a way not known here."""
+    """The kind that values of several kinds become; None for too many digits, or an unknown conversion."""
     named = [kind for kind in kinds if kind.name != NULL]
     if not named:
         return Kind(NULL)

@@ -88,7 +88,7 @@ class Output:
         return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
 
     def points(self) -> str:
-        """A query of the instants (`mz_seq_t`) after `within.first` at which the output may change; some come twice."""
+        """A query of the instants (`mz_seq_t`) after `within.first` at which a core may change; some come twice."""
         every = [instants(core, self.state.schema, self.within) for core in self.state.cores]
         found = "\nUNION ALL\n".join(filter(None, every))
         return found or no_rows((("mz_seq_t", "BIGINT"),))
@@ -123,7 +123,10 @@ class Output:
         )
 
     def summed_at(self, points: str, t: str, aggregate: str) -> str:
-        """A query: the columns of the points, and `value`, an aggregate over the output at the instant of each."""
+        """A query: the columns of the points, and `value`, an aggregate over the output at the instant of each.
+
+        Raises Refusal for an aggregate that is not evaluated at many instants at once.
+        """
         alias = exp.TableAlias(this=quote_name("mz_output"), columns=[quote_name(n) for n, _ in self.state.columns])
         total = exp.select(exp.alias_(expression(aggregate), "value"))
         query = total.from_(exp.Subquery(this=self._marked.copy(), alias=alias))

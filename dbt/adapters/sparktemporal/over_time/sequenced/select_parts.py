@@ -21,7 +21,7 @@ class NotSequenced(Exception):
 
 
 def expressions_of(select: exp.Select) -> Iterator[exp.Expr]:
-    """The expressions of a SELECT outside of the relations in its FROM."""
+    """The expressions of a SELECT, also of ON and LATERAL VIEW, but not of its relations, ORDER BY and LIMIT."""
     yield from select.expressions
     for join in select.args.get("joins") or []:
         if join.args.get("on") is not None:

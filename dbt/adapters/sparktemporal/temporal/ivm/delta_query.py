@@ -43,7 +43,7 @@ class Added:
         return f"{self.pin} IN ({', '.join(map(string_literal, self.files))})"
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
-        """Inserts (1) and deletes (-1): functions that put the changed rows in place of the table."""
+        """Pairs (1 for inserted or -1 for deleted rows, a function that puts these rows in place of a table)."""
         return [(1, partial(restrict, condition=self.condition))]
 
     def before(self, table: exp.Table) -> None:

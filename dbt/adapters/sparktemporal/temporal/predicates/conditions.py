@@ -1,10 +1,10 @@
 """Any boolean predicate over the clock: boundaries by analysis, truth by evaluation.
 
     mz_now() < hi or k = 'a' and date_trunc('DAY', mz_now()) = day
-      ->  row expressions     mz_s0: hi      mz_s1: k = 'a'      mz_s2: day
-          predicate   mz_now() < mz_s0 or mz_s1 and date_trunc('DAY', mz_now()) = mz_s2
+      ->  row expressions     mz_s0: hi      mz_s1: day      mz_s2: k = 'a'
+          predicate   mz_now() < mz_s0 or mz_s2 and date_trunc('DAY', mz_now()) = mz_s1
           edges       mz_s0: the truth may change at this instant, or a millisecond after
-          steps       date_trunc('DAY', mz_now()) against mz_s2: the truth may change where the two cross
+          steps       date_trunc('DAY', mz_now()) against mz_s1: the truth may change where the two cross
 
 Analysis finds, for each row, a superset of the instants at which the predicate can change. Spark evaluates the
 predicate at each of these instants. The row enters or leaves where the truth changes. So three-valued logic and casts
@@ -61,7 +61,7 @@ class Edge:
 class MonotoneComparison:
     """A monotone function of the clock against an expression without the clock, both over the row expressions.
 
-    search and guards are known once Spark was asked for types.
+    search, turns, grid and guards are known once Spark was asked for types.
     """
 
     function: exp.Expr
@@ -371,7 +371,10 @@ _OVER_ELEMENTS = ("exists", "forall", "filter")
 
 
 def _over_elements(node: exp.Expr) -> tuple[exp.Expr, exp.Lambda] | None:
-    """The array and the lambda of a call with the clock in the lambda; None for any other node."""
+    """The array and the lambda of `exists`, `forall` or `filter` with the clock in the lambda.
+
+    None for a node without the clock in a lambda. Raises Unlistable for any other call.
+    """
     if not any(isinstance(part, exp.Lambda) and has_clock(part) for part in node.iter_expressions()):
         return None
     if node.name.lower() in _OVER_ELEMENTS and len(node.expressions) == 2:

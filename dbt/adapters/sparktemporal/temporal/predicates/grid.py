@@ -258,7 +258,7 @@ def _of_interval(node: exp.Expr, kind: str, types: Mapping[str, str]) -> int | N
 
 
 def _of_several(node: exp.Expr) -> int | None:
-    """The common part of the lengths (µs) of a CASE; 0 for months, also beside whole days; None where not known."""
+    """The greatest common divisor of a CASE's lengths (µs); 0 for months, also beside whole days; None if unknown."""
     spans = [interval(part) for part in node.find_all(exp.Interval)]
     fixed = [span[0] for span in spans if span is not None and span[0] == span[1]]
     common = gcd(*fixed) if fixed else DAY

@@ -106,7 +106,7 @@ def _call(called: Function, given: Sequence[exp.Expr]) -> tuple[exp.Expr, Span] 
 
 
 def interval(node: exp.Expr) -> Span | None:
-    """The length of a constant interval (µs); None for any other expression.
+    """The least and the most length (µs) of an interval of constants, also of a CASE; None for any other expression.
 
     >>> from ..sql.text.dialect import expression
     >>> interval(expression("interval '1 02:00' day to minute")), interval(expression("-2 * interval 1 hour"))

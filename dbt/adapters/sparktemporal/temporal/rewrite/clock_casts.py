@@ -1,6 +1,7 @@
 """`CAST(x AS mz_timestamp)` and `x::mz_timestamp`: the conversion to the clock, whole milliseconds as a BIGINT.
 
-ts::mz_timestamp  ->  unix_millis(CAST(ts AS TIMESTAMP_LTZ))    a TIMESTAMP, DATE or TIMESTAMP_NTZ, floored
+ts::mz_timestamp  ->  unix_millis(ts)                           a TIMESTAMP, floored
+at::mz_timestamp  ->  unix_millis(CAST(at AS TIMESTAMP_LTZ))    a DATE or TIMESTAMP_NTZ, floored
 ms::mz_timestamp  ->  CAST(ms AS BIGINT)                        an integer
 d::mz_timestamp   ->  CAST(floor(d) AS BIGINT)                  a DECIMAL
 """

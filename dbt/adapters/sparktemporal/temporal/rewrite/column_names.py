@@ -33,8 +33,9 @@ _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distrib
 def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int, str]]) -> Names:
     """The names that Spark generates for columns without an alias, where somebody sees them.
 
-    Columns with mz_now() in them are left out. clock: offset of a call of mz_now() -> SQL of an instant in its place,
-    so that Spark can describe a query. Raises Refusal where a name is not known.
+    Columns with mz_now() in them are left out, and so is a SELECT that Spark does not take by itself.
+    clock: offset of a call of mz_now() -> SQL of an instant in its place, so that Spark can describe a query.
+    Raises Refusal where a name is not known.
     """
     found: dict[tuple[int, int], str] = {}
     instants: Mapping[int, str] | None = None

@@ -3,7 +3,7 @@
     select k, count(*) as n, sum(v) as total from t where <temporal> group by k
       ->  rows    select k, v as mz_x0 from t
           diffs   k, mz_timestamp, mz_diff (rows), mz_count_0 (rows with a v), mz_sum_1 (of v)
-          rest    select k, sum(mz_n) as n, if(sum(mz_count_0) > 0, sum(mz_sum_1), null) as total
+          rest    select k, coalesce(sum(mz_n), 0) as n, if(sum(mz_count_0) > 0, sum(mz_sum_1), null) as total
                   from mz_core_c0 group by k
 
 The rest keeps its GROUP BY, so Spark itself evaluates ROLLUP, HAVING, windows and the outer query. The rest reads one
@@ -11,7 +11,7 @@ row a group instead of all rows. Some aggregates (min, count(distinct), bit_or) 
 often. For these the group key includes the aggregated value:
 
     select k, count(*), min(v) from t group by k
-      ->  diffs   k, v, mz_timestamp, mz_diff                  rest   select k, sum(mz_n), min(v) from mz_core_c0 ...
+      ->  diffs   k, v, mz_timestamp, mz_diff     rest   select k, coalesce(sum(mz_n), 0), min(v) from mz_core_c0 ...
 
 For any other aggregate (sum of doubles, percentiles, lists) the rows are kept, with the reason.
 """
@@ -168,7 +168,7 @@ class _Taking:
         return self._column(self.keys[text][0])
 
     def _name(self, key: exp.Expr, text: str) -> str:
-        """The name of a key for people: the name of the column, or its alias in the SELECT list."""
+        """The name of a key for people: the name of the column, its alias in the SELECT list, or `mz_key_<number>`."""
         columns = {c.lower() for s in self.sources for c in s.columns}
         taken = {name.lower() for name, _ in (*self.keys.values(), *self.values.values())}
         if isinstance(key, exp.Column):

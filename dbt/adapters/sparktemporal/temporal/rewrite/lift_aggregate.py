@@ -4,7 +4,8 @@
          typed as (select k, cast(v as int) as v from recent)
     select k, sum(v) from typed group by k
       ->  rows   select k, v as mz_x0
-                 from (select k, cast(v as int) as v from (select * from events) as recent) as typed
+                 from (select k, cast(v as int) as v, mz_b0
+                       from (select *, ts + interval 30 days as mz_b0 from events) as recent) as typed
 
 The operands of the core's comparisons are columns of the innermost SELECT. Each SELECT passes them on under their own
 names.
@@ -45,7 +46,7 @@ def lift(
 ) -> tuple[Core, exp.Select, exp.Select] | None:
     """A linear core, whose place in the residual `tree` is `node` -> (core, the aggregation, its replacement).
 
-    None when not exactly one aggregation reads the core. Raises NoSum when the aggregation needs the rows.
+    None unless exactly one aggregation reads all rows of the core. Raises NoSum when the aggregation needs the rows.
     """
     found = only_reader(node, tree) if is_whole(core, node) else None
     climbed = None if found is None else climb_all([Lifted(core, core.query)], *found, tree, describe)

@@ -72,7 +72,10 @@ def _is_read_by_the_clock(item: exp.Expr) -> bool:
 
 
 def _merged(tree: exp.Query, at: int, describe: Describe, numbers: count[int]) -> exp.Query:
-    """The tree with the predicates below its SELECT number `at` moved to this SELECT."""
+    """The tree with the predicates below its SELECT number `at` moved to this SELECT.
+
+    The tree itself where a star cannot be written out.
+    """
     changed = tree.copy()
     outer = list(changed.find_all(exp.Select))[at]
     try:

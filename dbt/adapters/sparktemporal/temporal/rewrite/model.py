@@ -1,4 +1,4 @@
-"""A model in its parts: cores, whose rows are stored, and what a read evaluates over these rows."""
+"""A model in its parts: cores, whose rows are stored, and the residual, which a read evaluates over these rows."""
 
 from __future__ import annotations
 

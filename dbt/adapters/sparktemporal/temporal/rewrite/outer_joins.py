@@ -1,12 +1,11 @@
-"""Outer, semi and anti joins and EXISTS over the clock -> joins with the times with or without a partner.
+"""Outer, semi and anti joins, EXISTS and IN over the clock -> joins with the times with or without a partner.
 
     select b.id from b where not exists (select 1 from p where p.k = b.k and p.at <= mz_now())
       ->  select b.id from b left join <gaps of p by k> as g on b.k = g.mz_partner_k0
-          where (g.mz_partner_from is null or mz_now() >= g.mz_partner_from)
-            and (g.mz_partner_until is null or mz_now() < g.mz_partner_until) and coalesce(g.mz_partner_open, true)
+          where (g.mz_partner_until is null or mz_now() < g.mz_partner_until) and coalesce(g.mz_partner_open, true)
 
     select b.id, p.n from b left join p on p.k = b.k and p.at <= mz_now()
-      ->  select b.id, p.n from b join p on p.k = b.k and p.at <= mz_now()
+      ->  select b.id, p.n from b join p on p.k = b.k where p.at <= mz_now()
           union all select b.id, null as n from b where not exists (…), as above
 
 So a row is stored with the times at which it has no partner, and a read costs in proportion to its answer.
@@ -43,7 +42,7 @@ _MOST = 3
 
 
 def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> exp.Query:
-    """The tree of a model -> the tree without outer, semi and anti joins and EXISTS over the clock, where possible."""
+    """The tree of a model -> the tree without such joins, EXISTS and IN over the clock, where possible."""
     done: list[exp.Select] = []
     while True:  # inner SELECTs first: an outer one takes their rows
         every = [select for select in tree.find_all(exp.Select) if not any(select is one for one in done)]

@@ -1,9 +1,10 @@
 """Split a model into cores, whose rows are stored, and a residual that reads the cores.
 
-    with recent as (select carrier, dep_at from flights where mz_now() <= dep_at + interval 1 day)
-    select carrier, count(*) from recent group by carrier
-      ->  core c0    select carrier, dep_at from flights          mz_now() <= dep_at + interval 1 day
-          residual   with recent as (select * from mz_core_c0) select carrier, count(*) from recent group by carrier
+    with recent as (select carrier, delay from flights where mz_now() <= dep_at + interval 1 day)
+    select carrier, percentile(delay, 0.5) from recent group by carrier
+      ->  core c0    select carrier, delay from flights           mz_now() <= dep_at + interval 1 day
+          residual   with recent as (select * from mz_core_c0)
+                     select carrier, percentile(delay, 0.5) from recent group by carrier
 
 A core with comparisons is temporal. A core without comparisons is a static part that the residual needs. Static parts
 are stored too, so that a read at any instant sees every input as the last run read it.

@@ -1,8 +1,8 @@
 """Rewrite the SQL that dbt-spark's macros of time render to plain SQL with the same values.
 
     coalesce(date(x), nvl2(date(x), assert_true(date(x) is not null), null))      date(x)
-    dbt.dateadd('day', -7, current_date())                                        CAST(date_add(…, -7) AS TIMESTAMP)
-    ts >= dbt.dateadd('day', -7, mz_now())        mz_now() < date_trunc('SECOND', ts) + 1 second + 7 days
+    dbt.dateadd('day', -7, current_date())                                        CAST(date_add(…, -7) AS TIMESTAMP_LTZ)
+    ts >= dbt.dateadd('day', -7, mz_now())        mz_now() < timestamp_seconds(unix_seconds(ts) + 1 + 7 * 86400)
     dbt.datediff(a, b, 'week')                    floor((unix_date(b) + 4) / 7) - floor((unix_date(a) + 4) / 7)
 
 dateadd takes the midnight of another day, and adds the whole seconds since the midnight of x. In a zone of one offset

@@ -1,6 +1,6 @@
 """The shape of a row of the registry: the known facts about one function of Spark.
 
-    Function("unix_millis", 1, takes=INSTANT, type="bigint", increasing=0, step=1_000, inverse="timestamp_millis")
+    Function("unix_millis", 1, type="bigint", increasing=0, at_ends=True, step=1_000, inverse="timestamp_millis")
 
 A field that is left out means: nothing is known, so nothing is concluded. A wrong field is a wrong answer.
 """

@@ -67,7 +67,10 @@ def first_source(select: exp.Select) -> exp.Expr | None:
 
 
 def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
-    """The sources of a FROM whose rows are used one by one: those that no outer join fills with NULLs."""
+    """The sources of a FROM whose rows are used one by one.
+
+    Not among them are sources that an outer join fills with NULLs, and the right side of a SEMI or ANTI join.
+    """
     first = first_source(select)
     kept = [first] if first is not None else []
     for join in select.args.get("joins") or []:

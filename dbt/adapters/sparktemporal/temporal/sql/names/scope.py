@@ -87,7 +87,7 @@ def star_of(item: exp.Expr) -> exp.Star | None:
 
 
 def shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Column]:
-    """The columns that an item with a star shows."""
+    """The columns that an item with a star shows. Raises Refusal where the columns are not known."""
     left_out = star.args.get("except_") or []
     columns = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
     plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
@@ -103,7 +103,10 @@ def column_of(source: str, name: str) -> exp.Column:
 
 
 def resolve(column: exp.Column, sources: list[Source]) -> tuple[int, str, int] | None:
-    """A column -> (index of its source, name as the source has it, number of name parts that this took), or None."""
+    """A column -> (index of its source, name as the source has it, number of name parts that this took), or None.
+
+    Raises Refusal for a name that a source has twice.
+    """
     parts = [p.name.lower() for p in column.parts]
     if len(parts) == 1 and is_lambda_variable(column):
         return None
@@ -144,7 +147,7 @@ def is_lambda_variable(column: exp.Column) -> bool:
 
 
 def canonical(node: exp.Expr, sources: list[Source]) -> str:
-    """The text of an expression without case, and with each column named by its source: equal texts mean the same."""
+    """The text of an expression, names in lower case, each column with its source: equal texts mean the same."""
     copy = exp.Paren(this=node.copy())
     for column in list(copy.find_all(exp.Column)):
         found = resolve(column, sources)

@@ -11,7 +11,7 @@ from .relations import table_of
 
 
 def sections(plan: str) -> dict[str, str]:
-    """Section -> its text with expression ids numbered in order of appearance."""
+    """Parsed, Analyzed, Optimized -> the text of this logical plan, with expression ids numbered in order."""
     parts = re.findall(r"== (\w+) Logical Plan ==\n(.*?)(?=\n== |\Z)", plan, re.DOTALL)
     return {name: numbered(body).strip() for name, body in parts}
 

@@ -115,7 +115,7 @@ def _is_sparks(name: Name) -> bool:
 
 
 def of_description(rows: Sequence[str]) -> Routine | None:
-    """The rows of DESCRIBE FUNCTION EXTENDED -> Routine; None for a built-in function.
+    """The rows of DESCRIBE FUNCTION EXTENDED -> Routine; None for nearly every built-in function.
 
     For a SQL function, Spark shows the body and the settings of its evaluation. For any other function, Spark shows
     only the name of a class, whose code may change at any time. A built-in function that the registry does not know is

@@ -242,7 +242,7 @@ def _nearest(given: Sequence[str | None]) -> str | None:
 
 
 def _summed(given: Sequence[str | None]) -> str | None:
-    """The type of a sum: Spark adds ten digits before the point."""
+    """The type of a sum: to a DECIMAL Spark adds ten digits before the point."""
     kind = given[0] or ""
     digits = decimals.digits(kind)
     if digits is not None:
@@ -253,7 +253,7 @@ def _summed(given: Sequence[str | None]) -> str | None:
 
 
 def _mean(given: Sequence[str | None]) -> str | None:
-    """The type of a mean: Spark adds four digits behind the point."""
+    """The type of a mean: to a DECIMAL Spark adds four digits behind the point."""
     kind = given[0] or ""
     digits = decimals.digits(kind)
     if digits is not None:

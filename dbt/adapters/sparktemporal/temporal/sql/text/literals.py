@@ -35,7 +35,7 @@ _TEXTS = (TokenType.STRING, TokenType.RAW_STRING)
 
 
 def whole(tokens: list[Token], sql: str) -> list[Token]:
-    """The tokens with one token for each literal: adjacent texts become one text, and raw texts become plain texts."""
+    """The tokens with one token for each literal: adjacent texts become one, raw texts plain texts, `X '1F'` bytes."""
     found: list[Token] = []
     for before, token in zip([None, *tokens], tokens):
         last = found[-1] if found else None
@@ -81,6 +81,8 @@ def has_doubled_quotes(sql: str) -> bool:
 
 def as_read(sql: str, settings: Mapping[str, str], version: str) -> str:
     """A model's text, changed so that every release of Spark 4 reads it as the running Spark reads the original.
+
+    Raises Refusal for a text that a setting of the session gives another meaning.
 
     >>> as_read("k = 'it''s'", {}, "3.5.9"), as_read("k = 'it''s'", {}, "4.1.4")
     ("k = 'it' 's'", "k = 'it''s'")
