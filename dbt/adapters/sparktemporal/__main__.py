@@ -24,7 +24,10 @@ _NOW = "2024-03-01 12:00:00"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command -> the exit code: 0, or 1 after an error on stderr. arguments: None for those of the process."""
+    """Run the command -> the exit code: 0, or 1 after an error on stderr. arguments: None for those of the process.
+
+    Raises SystemExit(2) for arguments that are no such command.
+    """
     parser = argparse.ArgumentParser(prog="python -m dbt.adapters.sparktemporal", description=__doc__)
     commands = parser.add_subparsers(required=True)
     command = commands.add_parser("explain", help="print cores, residual, and what a first run sends")

@@ -300,7 +300,10 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """Raise dbt-spark's errors without stack traces and Spark's plans, which bury the message; dbt.log has both."""
+        """Raise dbt-spark's errors without stack traces and Spark's plans, which bury the message; dbt.log has both.
+
+        The error of a Hive metastore that does not open is replaced by its explanation.
+        """
         try:
             with super().exception_handler(sql):
                 try:

@@ -35,6 +35,7 @@ def explain(
     """The cores, the residual, and the statements of a first run, as text. Raises Refusal.
 
     sql: the model, as dbt compiled it. as_of: the instant of the run (ms); offset: the config expiration (ms).
+    zone: the session's time zone.
     """
     warehouse = Warehouse(types)
     with in_words(sql), _as_refusals():

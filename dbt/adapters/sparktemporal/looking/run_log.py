@@ -26,7 +26,10 @@ def name_of(target: ModelRelations) -> str:
 
 
 def append(folder: Path, target: ModelRelations, invocation: str, ran_at: int, response: Mapping[str, Any]) -> None:
-    """Add a run to the file; an error of the file system is ignored. ran_at: the instant of the run (ms)."""
+    """Add a run to the file; an error of the file system is ignored. ran_at: the instant of the run (ms).
+
+    A file of more than 4 MiB keeps its latest 1,000 runs.
+    """
     known = {"model": name_of(target), "invocation_id": invocation, "ran_at": ran_at}
     line = json.dumps({**known, **response}, default=str)
     with _guard:

@@ -50,6 +50,7 @@ def run_model(
     """One run of a model -> what it did, as in run_results.json (`run.report`).
 
     sql: the query with mz_now(). as_of: the instant of the run, as text or ms; None for the engine's clock.
+    project: the name of whoever runs the model; no project drops the tables of another.
     Raises Refusal and TemporalError; the lock is given back, and tables that no commit names are dropped.
     """
     warehouse, target, config = Warehouse(host.rows), host.relations(model), host.config(model)

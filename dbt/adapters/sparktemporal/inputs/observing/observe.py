@@ -61,7 +61,7 @@ class Input:
 
     @property
     def is_tracked(self) -> bool:
-        """Whether an input whose state is that of the last run need not be read again.
+        """Whether a table whose state is that of the last run need not be read again.
 
         Not by a checksum of rows: other rows may have come between the checksum and the read.
         """

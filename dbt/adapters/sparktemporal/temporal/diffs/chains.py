@@ -218,7 +218,8 @@ def sweep(
     """The tables of a model that may be dropped: unnamed by any state for `retention` ms, and orphans of dead runs.
 
     Without an old state the owner of a table is not known, so nothing is dropped. held: tables that models above still
-    need to find changes; is_ours: whether a run made a table that no state ever named. Both are called only on demand.
+    need to find changes, for a week at most; is_ours: whether a run made a table that no state ever named. Both are
+    called only on demand.
     """
     if old is None:
         return Sweep((), ())

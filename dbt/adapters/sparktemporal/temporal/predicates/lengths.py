@@ -176,7 +176,7 @@ def milliseconds(node: exp.Expr) -> Fraction | None:
 
 
 def is_below_a_day(node: exp.Expr) -> bool:
-    """Whether a node is a literal interval below a day.
+    """Whether a node is a literal interval whose parts, without their signs, are below a day together.
 
     Such an interval has the same length in every zone; Spark counts days by the calendar.
     """

@@ -42,7 +42,7 @@ _MOST = 3
 
 
 def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> exp.Query:
-    """The tree of a model -> the tree without such joins, EXISTS and IN over the clock, where possible."""
+    """A model's tree -> the tree without outer, semi and anti joins, EXISTS and IN over the clock, where possible."""
     done: list[exp.Select] = []
     while True:  # inner SELECTs first: an outer one takes their rows
         every = [select for select in tree.find_all(exp.Select) if not any(select is one for one in done)]

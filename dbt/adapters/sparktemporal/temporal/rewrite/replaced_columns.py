@@ -2,7 +2,7 @@
 
     from t |> set v = v + 1  ->  SELECT id, v + 1 AS v FROM t
 
-No clause of a SELECT replaces a column.
+A SELECT of Spark has no clause that replaces a column.
 """
 
 from __future__ import annotations

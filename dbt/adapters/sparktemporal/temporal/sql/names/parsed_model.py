@@ -48,8 +48,8 @@ def told_apart(tree: exp.Query) -> exp.Query:
     """The tree, changed in place so that no CTE has the name of another CTE, or of a table named without a schema.
 
     Spark resolves a name to the nearest CTE. Under another `spark.sql.legacy.ctePrecedencePolicy` Spark's plan of the
-    tree is not that of the text, and `same_query.check` refuses the model. Columns lose the schema of their table,
-    see above. Raises Refusal for two CTEs of one name in one WITH.
+    tree is not that of the text, and `same_query.check` refuses the model. `s.t.id` becomes `t.id` where that is
+    clear. Raises Refusal for two CTEs of one name in one WITH.
     """
     tables = [t for t in tree.find_all(exp.Table) if not t.db and isinstance(t.this, exp.Identifier)]
     read = [(table, cte_of(table)) for table in tables]
