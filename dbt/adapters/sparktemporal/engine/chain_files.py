@@ -19,7 +19,7 @@ from .warehouse import Query, Warehouse
 
 
 def refuse_incomplete(warehouse: Warehouse, model: str, chains: Sequence[tuple[str, Chain]]) -> None:
-    """Raise TemporalError where a chain has not the rows of its commit, or a file of it cannot be read.
+    """Raise TemporalError where a chain does not have the rows of its commit, or a file of the chain cannot be read.
 
     chains: (schema, chain) of each; the schema as in SQL.
     """

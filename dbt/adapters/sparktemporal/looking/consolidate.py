@@ -1,7 +1,6 @@
 """Consolidation (`temporal_consolidate`): the chains of each core of a model become one.
 
-No input is read. Instants before the frontier (with refreshes: before the last refresh) can no longer be read, except
-within `retain_history`.
+No input is read. Instants before the frontier can no longer be read, except within `retain_history`.
 """
 
 from __future__ import annotations

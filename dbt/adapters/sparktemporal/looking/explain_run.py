@@ -43,7 +43,7 @@ def is_explanation(shown: tables.Table) -> bool:
 
 
 def for_people(shown: tables.Table) -> tables.Table:
-    """An explanation without its columns of numbers. The words of a row tell all but bytes of inputs."""
+    """An explanation without its columns of numbers, which the words of a row tell too, except the bytes of inputs."""
     return shown.select(_WORDS)
 
 

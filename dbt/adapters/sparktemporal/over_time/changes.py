@@ -113,7 +113,7 @@ def updates(warehouse: Warehouse, over: Output, what: str, as_of: int, snapshot:
 
 
 def checked(state: State, request: Request, macro: str) -> list[str]:
-    """Check the arguments of a macro -> the columns of the envelope's key, [] for `diffs`. Raises Refusal."""
+    """Check the arguments of a macro -> the columns of the key, [] for `diffs`. Raises Refusal. macro: its name."""
     what = f"{macro} of {state.model}"
     if request.envelope not in envelopes.ENVELOPES:
         known = ", ".join(repr(e) for e in envelopes.ENVELOPES)

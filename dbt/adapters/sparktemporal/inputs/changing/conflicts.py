@@ -73,7 +73,7 @@ def refuse_redefined(warehouse: Warehouse, request: Request, capture: Capture) -
 def pin(warehouse: Warehouse, capture: Capture, cores: Iterable[TypedCore], listed: Manifest | None) -> Capture:
     """The capture with its reads pinned to the states that were seen.
 
-    A core that cannot be pinned, and an input without files or versions, are read as they are at the second read.
+    The inputs of a core that cannot be pinned, and inputs without files or versions, are read as they are by then.
     """
 
     def pinned(core: TypedCore) -> TypedCore:

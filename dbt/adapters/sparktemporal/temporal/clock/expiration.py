@@ -13,7 +13,7 @@ expiration up, and so does this module:
 | refreshes of a table | the first refresh from start + offset on |
 | refreshes of refreshes of a table | the first refresh of the upper view from the instant in the row above on |
 | several of these | the earliest of their expirations |
-| only relations complete up to an instant | as above, with the earliest such instant if later than start + offset |
+| only relations complete up to an instant | as above, from the earliest such instant if later than start + offset |
 
 A model with refreshes of its own expires later: at its first refresh from the instant in the table on.
 """

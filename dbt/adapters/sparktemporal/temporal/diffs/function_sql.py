@@ -5,8 +5,8 @@ core is a CTE, read at the instant, and the residual stands over these CTEs:
 
     WITH mz_core_c0 AS (SELECT … WHERE mz_from <= t AND mz_until > t) SELECT * FROM (the residual) AS mz_out(…)
 
-An argument that is a literal reaches the files of the chains as a filter, as in a view. The function follows the
-commit: its comment names the run.
+An argument that is a literal reaches the files of the chains as a filter, as in a view. An instant at which
+the model cannot be read raises an error. The function follows the commit: its comment names the run.
 """
 
 from __future__ import annotations

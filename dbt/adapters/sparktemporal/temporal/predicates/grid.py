@@ -2,7 +2,7 @@
 
     date_format(mz_now(), 'yyyy-MM')     in UTC: does not change within a day
     mz_now() - interval 7 days           in Berlin: within each hour, the clock moved by one length
-    months_between(mz_now(), ts)         within a day: rises
+    months_between(mz_now(), ts)         in UTC: rises within a day
 
 A function may fall from one cell to the next: where local time goes back (zones change at quarters of an hour), and
 where months end (at midnight). But the function never falls between two instants that are `reach` or more apart. So a
