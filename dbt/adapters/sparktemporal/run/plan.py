@@ -248,13 +248,15 @@ class RunPlan(Request):
         return max(d.as_of, old.frontier)
 
     def dropped(self, beyond_expiration: int | None) -> int:
-        """How many updates were left out since the last restart.
+        """How many updates were left out since the last restart. A run that reads a core in full counts anew.
 
-        A run that reads a core in full counts anew, if it leaves any out.
+        beyond_expiration: how many this run left out, None where it did not count.
         """
         before = self.old.dropped if self.old and not self.decision.rebuilds else 0
+        if beyond_expiration is None:
+            return before
         is_incremental = all(self.capture.cores[core.name].is_incremental for core in self.changed)
-        return before + (beyond_expiration or 0) if is_incremental else beyond_expiration or before
+        return before + beyond_expiration if is_incremental else beyond_expiration
 
     # -- for people --
 
