@@ -26,7 +26,7 @@ from .progress import Written
 APPEND, MERGE, COMPARE, REBUILD = "append", "merge", "compare", "rebuild"
 
 #: what the statements of a run cost whatever the rows, in reads of a row (as `benchmarks/choices.py` measures it)
-STATEMENTS = 1_500_000
+STATEMENTS = 1_000_000
 #: what it costs to bring equal rows together, a row, in reads of a row: a shuffle by all columns
 SHUFFLED = 2.0
 #: a rebuild has to cost less than the other way by this factor, because the past goes with it
