@@ -101,3 +101,23 @@ def test_full_read_error_forbids_a_rebuild(project: Project, monkeypatch: pytest
     refused = project.run(now=T0 + 2000, check=False).text
     assert "ST415" in refused and "to be read by plain, whose full_read is error" in refused
     assert project.state("plain").frontier == T0 + 1000
+
+
+@pytest.mark.landing
+def test_a_large_table_that_is_written_anew(project: Project) -> None:
+    """By the rule itself: 100,000 stored rows and more are rebuilt, and kept for whom needs their past."""
+    select = "SELECT CAST(id AS INT) AS k, timestamp_millis({}L + id * 500 + {}) AS hi FROM range({})"
+    project.sql(f"CREATE TABLE {{s}}.t USING parquet AS {select.format(T0 + 60_000, 0, 120_000)}")
+    project.sql(f"CREATE TABLE {{s}}.t0 USING parquet AS {select.format(T0 + 60_000, 0, 120_000)}")
+    for name in ("plain", "plain_kept"):
+        project.model(name, QUERIES["plain"].format(table=f"{project.schema}.t"), **MODELS[name][1])
+    project.run(now=T0)
+    project.sql(f"INSERT OVERWRITE {{s}}.t {select.format(T0 + 60_000, '(id % 10) * 1000', 120_000)}")
+    ran = project.run(now=T0 + 1000)
+    why = "all rows of its inputs are read anyway, and cost less to write than to compare with 120,000 stored rows"
+    assert f"plain: restarted ({why})" in ran.text and f"  way rebuild: {why}" in ran.text
+    kept = "all rows of its inputs are compared with 120,000 stored rows, because retain_history needs their past"
+    assert f"  way compare: {kept}" in ran.text
+    ahead = {T0 + t: "t" for t in (1_000, 70_000, 3_000_000)}
+    right(project, "plain", ahead)
+    right(project, "plain_kept", ahead | {T0: "t0", T0 + 999: "t0"})
