@@ -12,7 +12,7 @@ from support.flights import build_flights
 from support.instants import T0
 from support.named_catalogs import PLAIN
 from support.project import Project, is_named
-from support.rivals import reader_beside
+from support.recorded import reader_beside
 from support.session import in_the_default_catalog
 
 ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"

@@ -13,8 +13,10 @@ from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run import merging
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
+from support.linearizable import Outcome
 from support.project import Project
-from support.rivals import lock, reader_beside, rival_run
+from support.recorded import Recorded, reader_beside
+from support.rivals import lock, rival_run
 from support.seeds import a_seed
 
 pytestmark = pytest.mark.metastore
@@ -24,9 +26,10 @@ pytestmark = pytest.mark.metastore
 @pytest.mark.parametrize("word", ["CREATE TABLE", "ALTER VIEW", "SELECT count(*), count_if"])
 @pytest.mark.quick(1)
 def test_failing_statement_leaves_the_old_answer(written: Project, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    written.run(now=T0)
+    recorded = Recorded(written)
+    recorded.run(T0)
     before = written.state()
-    written.sql("INSERT INTO {s}.events VALUES (77)")
+    recorded.insert(77)
     original = SparkTemporalConnectionManager.add_query
 
     def failing(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
@@ -35,13 +38,14 @@ def test_failing_statement_leaves_the_old_answer(written: Project, word: str, mo
         return original(self, sql, *args, **kwargs)
 
     monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", failing)
-    result = written.run(now=T0 + 1000, check=False)
+    result = recorded.run(T0 + 1000, check=False)
     assert not result.success and "the disk is full" in result.text
     monkeypatch.undo()
-    assert written.state() == before and written.count() == 10
+    recorded.read()
+    assert written.state() == before
     assert not written.rows("SHOW TABLES IN {s} LIKE 'm__lock'")
-    written.run(now=T0 + 2000)
-    assert written.count() == 11
+    recorded.run(T0 + 2000)
+    recorded.explain()
 
 
 @pytest.mark.landing
@@ -65,10 +69,10 @@ def crash(written: Project, statements: Iterable[int], monkeypatch: pytest.Monke
     """As if the process had gone: nothing is tidied, not even the lock; the next run repairs. -> where it went."""
     original = SparkTemporalConnectionManager.add_query
     monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.diffs.chains.CHAIN_CAP", 100)
-    written.run(now=T0)
-    rows, crashed = 10, []
+    recorded, crashed = Recorded(written), []
+    recorded.run(T0)
     for statement in statements:
-        written.sql(f"INSERT INTO {{s}}.events VALUES ({rows})")
+        recorded.insert(len(recorded.inputs[-1]))
         left, hit = [statement], []
 
         def crashing(self: Any, sql: str, *args: Any, left: Any = left, hit: Any = hit, **kwargs: Any) -> Any:
@@ -83,17 +87,16 @@ def crash(written: Project, statements: Iterable[int], monkeypatch: pytest.Monke
             return original(self, sql, *args, **kwargs)
 
         monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", crashing)
-        written.run(now=T0 + 10_000 * statement, check=False)
+        recorded.run(T0 + 10_000 * statement, check=False, fails=Outcome.MAYBE)
         monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", original)
         if not hit:
             break
-        committed = written.state().frontier == T0 + 10_000 * statement
-        assert written.count() == rows + committed, hit
+        recorded.read_all()
         crashed.append(hit[0])
-        written.sql(f"INSERT INTO {{s}}.events VALUES ({rows + 1})")
-        written.run(now=T0 + 10_000 * statement + 5_000)
-        rows += 2
-        assert written.count() == rows, hit
+        recorded.insert(len(recorded.inputs[-1]))
+        recorded.run(T0 + 10_000 * statement + 5_000)
+        recorded.read_all()
+    recorded.explain()
     return crashed
 
 
@@ -130,23 +133,24 @@ def test_lock_of_a_dead_process_here(written: Project) -> None:
 @pytest.mark.landing
 def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose lock was taken from it while it wrote must not publish over its rival."""
-    written.run(now=T0)
-    written.sql("INSERT INTO {s}.events VALUES (77)")
-    rivals = []
+    recorded, rivals = Recorded(written), []
+    recorded.run(T0)
+    recorded.insert(77)
 
     count_written = merging.count_written
 
     def slow(*given: Any) -> Any:
         if not rivals:
             rivals.append(1)
-            rival_run(written, T0 + 500)
+            recorded.rival(T0 + 500, by=rival_run)
+            recorded.read()
         return count_written(*given)
 
     monkeypatch.setattr(merging, "count_written", slow)
-    result = written.run(now=T0 + 1000, check=False)
+    result = recorded.run(T0 + 1000, check=False)
     assert rivals == [1]
     assert not result.success and "another run committed meanwhile" in result.text
-    assert written.state().frontier == T0 + 500 and written.count() == 11
+    recorded.explain()
 
 
 @pytest.mark.landing

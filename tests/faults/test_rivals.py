@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.looking.consolidate import consolidate
@@ -20,81 +17,77 @@ from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
 from support.project import Project
-from support.rivals import take_over
+from support.recorded import Recorded
+from support.rivals import before_statement, take_over
 
 pytestmark = pytest.mark.metastore
 
 
-@contextmanager
-def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> Iterator[None]:
-    """Once, right before the statement of a run that holds these words."""
-    original, left = SparkTemporalConnectionManager.add_query, [1]
-
-    def patched(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
-        if words in " ".join(sql.split()) and left:
-            left.clear()
-            act()
-        return original(self, sql, *args, **kwargs)
-
-    with monkeypatch.context() as context:
-        context.setattr(SparkTemporalConnectionManager, "add_query", patched)
-        yield
-    assert not left, f"no statement with {words}"
-
-
 @pytest.mark.landing
 @pytest.mark.own_catalog
-def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paused_between_check_and_commit(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of a paused run is taken over: what it wrote goes, so that its commit cannot be the last word."""
-    model.sql("INSERT INTO {s}.events VALUES (77)")
+    recorded = Recorded(written)
+    recorded.run(T0)
+    recorded.insert(77)
     runs: list[Any] = []
 
     def rival() -> None:
-        model.sql("INSERT INTO {s}.events VALUES (78)")
-        runs.append(take_over(model, T0 + 500))
+        recorded.insert(78)
+        runs.append(recorded.rival(T0 + 500))
+        recorded.read()
 
     with before_statement(monkeypatch, "`m__live` AS", rival):
-        result = model.run(now=T0 + 1000, check=False)
+        result = recorded.run(T0 + 1000, check=False)
     assert not result.success and "TABLE_OR_VIEW_NOT_FOUND" in result.text
     assert [len(run.plan.displaced) for run in runs] == [1]
-    assert model.state().run == runs[0].plan.run_id and model.state().frontier == T0 + 500 and model.count() == 12
-    model.run(now=T0 + 2000)
-    assert model.count() == 12 and not [t for t in model.relations() if "lock" in t]
+    recorded.read_all()
+    recorded.run(T0 + 2000)
+    recorded.explain()
+    assert not [t for t in written.relations() if "lock" in t]
 
 
 @pytest.mark.landing
 @pytest.mark.own_catalog
-def test_a_consolidation_takes_over_from_a_paused_run(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_consolidation_takes_over_from_a_paused_run(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """It drops the tables of the paused run, whose commit would replace the consolidation."""
-    model.sql("INSERT INTO {s}.events VALUES (77)")
+    recorded = Recorded(written)
+    recorded.run(T0)
+    recorded.insert(77)
     runs: list[str] = []
 
     def rival() -> None:
         with monkeypatch.context() as to_whom_the_owner_is_dead:
             to_whom_the_owner_is_dead.setattr(locks, "_held", set())
-            warehouse, target = Warehouse(model.rows), model.target()
+            warehouse, target = Warehouse(written.rows), written.target()
             with locked(warehouse, target, 0) as (run_id, displaced, clock):
                 consolidate(warehouse, target, TemporalConfig.parse("m", {}), run_id, clock, [], displaced)
             runs.append(run_id)
 
     with before_statement(monkeypatch, "`m__live` AS", rival):
-        result = model.run(now=T0 + 1000, check=False)
+        result = recorded.run(T0 + 1000, check=False)
     assert not result.success and "TABLE_OR_VIEW_NOT_FOUND" in result.text
-    assert [model.state().run] == runs and model.count() == 10
-    model.run(now=T0 + 2000)
-    assert model.count() == 11 and not [t for t in model.relations() if "lock" in t]
+    assert [written.state().run] == runs
+    recorded.read_all()
+    recorded.run(T0 + 2000)
+    recorded.explain()
+    assert not [t for t in written.relations() if "lock" in t]
 
 
 @pytest.mark.landing
 @pytest.mark.own_catalog
-def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rival_in_the_middle(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before it counts what it wrote: its tables are gone, and it says so instead of committing."""
-    model.sql("INSERT INTO {s}.events VALUES (77)")
-    with before_statement(monkeypatch, "SELECT count(*), count_if", lambda: take_over(model, T0 + 500)):
-        result = model.run(now=T0 + 1000, check=False)
-    assert not result.success and model.state().frontier == T0 + 500 and model.count() == 11
-    model.run(now=T0 + 2000)
-    assert model.count() == 11 and not [t for t in model.relations() if "lock" in t]
+    recorded = Recorded(written)
+    recorded.run(T0)
+    recorded.insert(77)
+    with before_statement(monkeypatch, r"SELECT count\(\*\), count_if", lambda: recorded.rival(T0 + 500)):
+        result = recorded.run(T0 + 1000, check=False)
+    assert not result.success
+    recorded.read_all()
+    recorded.run(T0 + 2000)
+    recorded.explain()
+    assert not [t for t in written.relations() if "lock" in t]
 
 
 @pytest.mark.quick(1)
@@ -137,7 +130,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.first(1)
-@pytest.mark.parametrize("words", ["AS SELECT * FROM (", "__inputs_"])
+@pytest.mark.parametrize("words", [r"AS SELECT \* FROM \(", "__inputs_"])
 @pytest.mark.landing
 @pytest.mark.own_catalog
 def test_disk_full(lists_in_tables: None, model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,9 +136,9 @@ class History:
         with self._recorded(run):
             yield run
 
-    def read(self, ask: Callable[[], Any], of: str = "m", instant: int | None = None) -> Any:
-        """What `ask` answers; every error counts."""
-        read = Read(self.tick(), of, instant)
+    def read(self, ask: Callable[[], Any], of: str = "m", instant: int | None = None, began: int | None = None) -> Any:
+        """What `ask` answers; every error counts. began: the tick, of a query that was planned earlier."""
+        read = Read(self.tick() if began is None else began, of, instant)
         with self._recorded(read):
             try:
                 read.answer = ask()
@@ -162,31 +162,28 @@ class _Search:
     def __init__(self, operations: Sequence[Operation], of: str, wanted: Wanted) -> None:
         self.of, self.wanted = of, wanted
         self.changes = [o for o in operations if isinstance(o, Change)]
-        steps = [
-            o
-            for o in operations
-            if isinstance(o, Run)
-            and o.outcome is not Outcome.NEVER
-            or isinstance(o, Read)
-            and o.of == of
-            and o.ended < inf
-        ]
+        steps = [o for o in operations if self._counts(o)]
         self.steps: list[Operation] = sorted(steps, key=lambda o: o.invoked)
         self.instants = {o.instant for o in steps if isinstance(o, Read) and o.instant is not None}
 
+    def _counts(self, operation: Operation) -> bool:
+        if isinstance(operation, Run):
+            return operation.outcome is not Outcome.NEVER
+        return isinstance(operation, Read) and operation.of == self.of and operation.ended < inf
+
     def unexplained(self) -> str:
-        all_told = sum(1 << at for at, step in enumerate(self.steps) if step.returned < inf)
+        needed = sum(1 << at for at, step in enumerate(self.steps) if step.returned < inf)
         stack: list[tuple[int, tuple[Commit, ...]]] = [(0, ())]
         seen, best = set(stack), stack[0]
         while stack:
             done, commits = stack.pop()
-            done = self._without_late(self._with_reads(done, commits), commits)
-            if done & all_told == all_told:
+            done = self._without_obsolete(self._with_reads(done, commits), commits)
+            if done & needed == needed:
                 return ""
             best = max(best, (done, commits), key=lambda state: state[0].bit_count())
             for at, step in self._next(done):
                 for after in self._after(step, commits) if isinstance(step, Run) else ():
-                    if (state := (done | 1 << at, self._read(after))) not in seen:
+                    if (state := (done | 1 << at, self._shown(after))) not in seen:
                         seen.add(state)
                         stack.append(state)
         return self._told(*best)
@@ -203,13 +200,13 @@ class _Search:
             done |= sum(1 << at for at in fits)
         return done
 
-    def _without_late(self, done: int, commits: tuple[Commit, ...]) -> int:
+    def _without_obsolete(self, done: int, commits: tuple[Commit, ...]) -> int:
         """Without the runs that were killed, and whose input is older by now than what is committed."""
         version = commits[-1].version if commits else 0
-        late = (at for at, step in enumerate(self.steps) if step.returned == inf and isinstance(step, Run))
-        return done | sum(1 << at for at in late if not done >> at & 1 and self._seen(self.steps[at])[-1] < version)
+        obsolete = (at for at, step in enumerate(self.steps) if step.returned == inf and isinstance(step, Run))
+        return done | sum(1 << at for at in obsolete if not done >> at & 1 and self._seen(self.steps[at])[-1] < version)
 
-    def _read(self, commits: tuple[Commit, ...]) -> tuple[Commit, ...]:
+    def _shown(self, commits: tuple[Commit, ...]) -> tuple[Commit, ...]:
         """The commits that some read may show: the last one, and of each instant in the past the one of then."""
         then = {max((at for at, c in enumerate(commits) if c.frontier <= t), default=-1) for t in self.instants}
         return tuple(c for at, c in enumerate(commits) if at in then or at == len(commits) - 1)

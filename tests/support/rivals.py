@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import threading
+import re
 import time
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
+from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.committed import read_state
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run.plan import Definition
 from dbt.adapters.sparktemporal.run.plan_run import begin
 from dbt.adapters.sparktemporal.temporal.decision import Invocation
-from support.instants import T0
 from support.project import Project
 
 
@@ -50,28 +53,21 @@ def rival_run(project: Project, now: int) -> None:
     list(begin(warehouse, target, Definition(old.written), invocation).steps(project.spark.sql))
 
 
-def reader_beside(written: Project, runs: int) -> None:
-    """A reader in a session of its own never sees an error, a missing view or half a run."""
-    written.run(now=T0)
-    session = written.spark.newSession()
-    stop, seen, errors = threading.Event(), [], []
+@contextmanager
+def before_statement(
+    monkeypatch: pytest.MonkeyPatch, words: str, act: Callable[[], Any], always: bool = False
+) -> Iterator[None]:
+    """Right before the first statement of dbt that holds these words, or before each. always: or before none."""
+    original, done = SparkTemporalConnectionManager.add_query, 0
 
-    def read() -> None:
-        while not stop.is_set():
-            try:
-                seen.append(session.sql(f"SELECT count(*), max(id) FROM {written.schema}.m").collect()[0])
-            except Exception as error:  # every error counts
-                errors.append(str(error)[:500])
-            time.sleep(0.4)  # two cores are shared with the runs
+    def patched(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        nonlocal done
+        if re.search(words, " ".join(sql.split())) and (always or not done):
+            done += 1
+            act()
+        return original(self, sql, *args, **kwargs)
 
-    reader = threading.Thread(target=read)
-    reader.start()
-    for n in range(runs):
-        written.sql(f"INSERT INTO {{s}}.events VALUES ({10 + n})")
-        # the same statements, most of them without what dbt does around them
-        (written.run if n % 6 == 0 else partial(rival_run, written))(now=T0 + 1000 * (n + 1))
-    stop.set()
-    reader.join()
-    assert errors == [] and len(seen) > runs
-    assert all(rows == top + 1 for rows, top in seen)
-    assert [r[0] for r in seen] == sorted(r[0] for r in seen) and written.count() == 10 + runs
+    with monkeypatch.context() as context:
+        context.setattr(SparkTemporalConnectionManager, "add_query", patched)
+        yield
+    assert done or always, f"no statement with {words}"

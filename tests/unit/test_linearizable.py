@@ -65,6 +65,7 @@ VALID: dict[str, tuple[Operation, ...]] = {
         FIRST, change(2, 3), run(4, 5, 200, MAYBE), change(6, 7), run(8, 9, 300, MAYBE), saw(10, 11, [0]),
         saw(12, 13, [0, 1]), saw(14, 15, [0, 1, 2]),
     ),
+    "killed with nothing new": (FIRST, run(2, 3, 200, MAYBE), saw(4, 5, Frontier(100)), saw(6, 7, Frontier(200))),
     "a clean failure": (FIRST, change(2, 3), run(10, 20, 200, NEVER), saw(21, 22, [0])),
     "rivals, the one after the other": (*RIVALS, saw(14, 15, [0, 1]), saw(21, 22, [0, 1, 2])),
     "rivals, the second takes all": (*RIVALS, saw(14, 15, [0, 1, 2]), saw(21, 22, Frontier(300))),
@@ -137,6 +138,12 @@ def test_what_is_told() -> None:
     )
 
 
+def test_no_commit_explains_an_error() -> None:
+    """Whatever an answer has to be."""
+    assert unexplained(FIRST, saw(2, 3, 7), wanted=lambda commit, read: read.answer) == ""
+    assert unexplained(FIRST, saw(2, 3, Failed("gone")), wanted=lambda commit, read: read.answer) != ""
+
+
 def test_nobody_reads() -> None:
     with pytest.raises(AssertionError, match="nobody has read anything"):
         unexplained(FIRST)
@@ -155,7 +162,7 @@ def test_a_recorded_history() -> None:
 
 
 def test_hundreds_of_operations() -> None:
-    """Twelve runs at once that are killed, each with a row of its own, and sixty more, every sixth of them killed."""
+    """Twelve runs that are killed, each after a row of its own, and sixty more, of which every sixth is killed."""
     history, seen = History(), 0
     with history.run(0):
         pass
