@@ -106,7 +106,7 @@ def test_random_runs(recorded: Recorded, monkeypatch: pytest.MonkeyPatch, runs: 
             number = next(sent)
             if fault == "gone" and number >= at:
                 raise RuntimeError("the process is gone")
-            if fault == "rival" and number == at and not commits:  # a takeover after the commit is a known race
+            if fault == "rival" and number == at and not commits:  # later, <model>__diffs falls behind
                 recorded.insert(100 * n + 150)
                 recorded.rival(now)
 

@@ -109,6 +109,19 @@ def test_a_reader_beside_two_runs(keeps: bool) -> None:
     assert set(searched(("run", "run", "reader"), Rules(keeps=keeps), lates=0, arrivals=0)) == {races.INSIDE_FENCE}
 
 
+@pytest.mark.parametrize("swaps", [False, True])
+def test_updates_that_are_behind(swaps: bool) -> None:
+    """A run may pause, or lose its client, when it publishes <model>__diffs; a kill there leaves nothing behind."""
+
+    def behind(**bounds: int) -> list[str]:
+        none = {"lates": 0, "kills": 0, "pauses": 0, "arrivals": 1}
+        return search(start(("run", "rebuild"), **none | bounds), Rules(swaps=swaps)).behind
+
+    assert behind() == behind(kills=1) == []
+    assert "a (run) pauses for over an hour before it publishes" in behind(pauses=1)
+    assert "the server carries out the publish of a" in behind(lates=1)
+
+
 def test_the_known_race_in_words() -> None:
     """The shortest trace is that of docs/decisions/protocol-model.md, which names each race."""
     found = search(start(("run", "text"), lates=0, kills=0), Rules())

@@ -35,6 +35,8 @@ class Found:
     violations: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     #: where all actors have ended: (the tables that are there, those that the commit names)
     left: set[tuple[Names, Names]] = field(default_factory=set)
+    #: the shortest trace to an end at which <model>__diffs is behind, though the run of the last commit has published
+    behind: list[str] = field(default_factory=list)
 
 
 def start(kinds: Sequence[str], **bounds: int) -> World:
@@ -71,6 +73,9 @@ def search(world: World, rules: Rules, is_short: bool = False) -> Found:
                 queue.append(then)
                 if not any(a.at for a in then.actors):
                     found.left.add((then.tables, then.live.tables))
+                    last = then.actor(then.live.run)
+                    if last is not None and last.ended == "done" and then.published != last.name and not found.behind:
+                        found.behind = _trace(came, then)
     found.states = len(came)
     return found
 
