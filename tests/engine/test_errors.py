@@ -91,6 +91,18 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id from {e} where mz_now() < ts and ts < timestamp_millis(9223372036854775807)",
         ("found: long overflow", "Spark makes no plan of this query"),
     ),
+    "lambda_in_parentheses": (
+        "select id from {e} where exists(array(ts), (x) -> x > mz_now())",
+        ("found: (x) ->\n", "one parameter of a lambda without parentheses", "instead: x -> "),
+    ),
+    "lambda_of_a_pair": (
+        "select id from {e} where mz_now() < ts and transform(array(ts), ((x, i)) -> i) is null",
+        ("[PARSE_SYNTAX_ERROR] Syntax error at or near '->'", "Spark cannot parse"),
+    ),
+    "number_and_no_timestamp": (
+        "select id from {e} where mz_now() not in (ms, ts, null)",
+        ("found: mz_now() not in (ms, ts, null)\n", "a number and with a timestamp"),
+    ),
     "number_and_timestamp": ("select id from {e} where mz_now() between ms and ts", ("a number and with a timestamp",)),
     "random": ("select id, rand() as r from {e} where mz_now() < ts", ("rand()", "another value at every run")),
     "random_bound": ("select id from {e} where mz_now() < ts + make_dt_interval(0, 0, 0, rand())", ("rand()",)),

@@ -131,11 +131,12 @@ def test_random_predicates(project: Project, count: int) -> None:
     drive(project, count, a_seed(), depth=4)
 
 
-#: lengths of days and hours that the row decides
+#: lengths of days and hours that the row decides, one of them beside months
 OF_ROWS = (
     "k * interval '1 02:10' day to minute", "cast(k / 4 as decimal(9, 2)) * interval 1 day", "interval 1 day * (k / 3)",
     "case when k > 1 then interval '02:00' hour to minute else interval 1 day end", "k * interval 1 day",
     "if(k > 1, interval 1 day, interval '1 02:10' day to minute)", "2 * if(k > 1, interval 1 hour, interval 1 day)",
+    "make_interval(0, 0, 0, 0, k)", "k * make_interval(0, 0, 0, 1, 2)", "make_interval(0, k, 0, k)",
 )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ class Grammar:
             lambda: f"{{m}} {op} {number}",
             lambda: f"{number} {op} {{m}}",
             lambda: f"{{n}} {rng.choice(['', 'not '])}between {instant} and {self.instant()}",
-            lambda: f"{{m}} in ({number}, {self.number()}, {self.number()})",
+            lambda: f"{{m}} {rng.choice(['', 'not '])}in ({number}, {self.number()}, {rng.choice(['null', 'ms'])})",
             lambda: f"{{n}} not in ({instant}, {self.instant()})",
             lambda: f"({instant} is null or {{n}} < {instant})",
             lambda: f"({number} is null or {{m}} {rng.choice(['<', '<=', '>', '>='])} {number})",
@@ -257,7 +257,7 @@ class Natural(Grammar):
 
     def length(self) -> str:
         rng, op = self.rng, self.op()
-        days = rng.choice(["make_interval(0, 0, 0, k)", "make_interval(0, 0, 0, 7)", "make_dt_interval(k)",
+        days = rng.choice(["make_interval(0, 0, 0, k)", "make_interval(0, 0, 0, k, k)", "make_dt_interval(k)",
                            "k * interval 1 day", "interval 7 days", "interval 1 month",
                            "interval '1 02:30' day to minute", "interval 1 week"])  # fmt: skip
         forms = [

@@ -68,7 +68,7 @@ def test_tables_of_units() -> None:
     ],
 )
 def test_intervals_of_whole_days(text: str, is_days: bool) -> None:
-    assert lengths.number_of_days(expression(text), {"k": "int", "f": "decimal(3,1)"}) is is_days
+    assert (lengths.common_length(expression(text), {"k": "int", "f": "decimal(3,1)"}) == DAY) is is_days
 
 
 #: unit -> how many of it are a day

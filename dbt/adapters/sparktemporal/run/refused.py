@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from ..engine.clock_calls import LIVE
 from ..engine.model_relations import ModelRelations
@@ -21,7 +21,7 @@ from ..temporal.sql.names.ctes import cte_of
 from ..temporal.sql.spark import plans, relations
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text import identifiers
-from ..temporal.sql.text.dialect import mz_now_spans, parse
+from ..temporal.sql.text.dialect import mz_now_spans, parse, tokens_of
 from ..temporal.sql.text.identifiers import Identifiers, folded
 
 #: how Spark's plan shows the clock of a view
@@ -43,11 +43,15 @@ def refuse_long_names(target: ModelRelations, model: Model) -> None:
 
 @contextmanager
 def unparsed_by_spark(warehouse: Warehouse, sql: str) -> Iterator[None]:
-    """Raise Refusal, in Spark's words, for a model that neither the adapter nor Spark can parse."""
+    """Raise Refusal, in Spark's words, for a model that Spark cannot parse, whether the adapter can or not."""
     try:
         yield
     except Unread:
         _refuse_unparsed(warehouse, sql)
+        raise
+    except SparkError as error:
+        if Cause.NO_SYNTAX.is_said_by(error):
+            _refuse_unparsed(warehouse, sql)
         raise
 
 
@@ -57,8 +61,24 @@ def _refuse_unparsed(warehouse: Warehouse, sql: str) -> None:
         warehouse.ask(f"EXPLAIN {text}")
     except SparkError as error:
         if Cause.NO_SYNTAX.is_said_by(error):
+            _refuse_parameter(sql)
             raise Refusal(
                 "ST374", spark_words(error), "Spark cannot parse the model", "the model as Spark takes it"
+            ) from None
+
+
+def _refuse_parameter(sql: str) -> None:
+    """Refuse a lambda whose one parameter stands in parentheses, in a text that Spark cannot parse."""
+    tokens = tokens_of(sql)
+    for left, name, right, arrow in zip(tokens, tokens[1:], tokens[2:], tokens[3:]):
+        kinds = (left.token_type, right.token_type, arrow.token_type)
+        if kinds == (TokenType.L_PAREN, TokenType.R_PAREN, TokenType.ARROW):
+            parameter = sql[name.start : name.end + 1]
+            raise Refusal(
+                "ST380",
+                sql[left.start : arrow.end + 1],
+                "Spark takes one parameter of a lambda without parentheses",
+                f"{parameter} -> …",
             ) from None
 
 

@@ -22,6 +22,7 @@ from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Edge, Guard, MonotoneComparison
 from ..temporal.predicates.grid import RISES, Moving, Offsets, near, rising
 from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
+from ..temporal.predicates.lengths import may_have_months
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
 from ..temporal.predicates.near import has_slack, is_read_otherwise
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
@@ -100,7 +101,7 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
         if breaking:
             raise zone.refusal(breaking[0])
         return replace(step, guards=guards)
-    search = _search(step, types, zone)
+    search = _search(step, judged, types, zone)
     if search == MONTHS and breaking and not any(reading.zone for reading in readings):
         changes = [change for _, found in zone.offsets(readings, zone.first_of) for change in found]
         return replace(step, search=search, turns=turns(changes), guards=guards)
@@ -132,31 +133,44 @@ def _other_type(step: MonotoneComparison, types: list[str]) -> str:
     return types[int(column.group(1))].lower() if column else ""
 
 
-def _search(step: MonotoneComparison, types: list[str], zone: SessionZone) -> str:
+def _of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> list[int]:
+    """The row expressions that are added to the clock's side and may be intervals with months."""
+    return [i for i in step.added if may_have_months(judged.row_expressions[i], types[i].lower())]
+
+
+def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone: SessionZone) -> str:
     """The search for a step in a zone that keeps local time in order; "" for a step that falls around some instants."""
-    added = [types[i].lower() for i in step.added]
-    other = _other_type(step, types)
+    other, months = _other_type(step, types), [types[i].lower() for i in _of_months(step, judged, types)]
     if has_slack(step.function):
         return ""
-    if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):
-        plain = len(added) == 1 and added[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
+    if months:
+        plain = len(step.added) == 1 and months[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
         if step.months == MOVED and plain:
             return MONTHS
         # months lead two days to one, and the hours of the same interval lead back over midnight: the date goes back
-        if step.months != DAYS or "interval" in added:
+        if step.months != DAYS or "interval" in months:
             return ""
     return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else CELLS
 
 
 def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> Refusal:
-    length = fragment(judged.row_expressions[step.added[0]] if step.added else step.function)
+    months = _of_months(step, judged, types)
+    if not months:
+        return Refusal(
+            "ST381",
+            fragment(judged.written(step.function)),
+            "it falls at the ends of months, and mz_now() is moved in it by other lengths than whole days, so the "
+            "instants at which it changes cannot be listed",
+            "whole days beside mz_now(), or none",
+        )
+    length = fragment(judged.row_expressions[months[0]])
     return Refusal(
         "ST362",
         f"{length} beside mz_now(), and more around it",
         "an instant goes back when it is moved by months at the end of one, so the instants at which this "
         "changes cannot be listed",
         f"the interval on the other side: `mz_now() <= ts + {length}`"
-        if step.added and types[step.added[0]].lower() == "interval"
+        if types[months[0]].lower() == "interval"
         else f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
     )
 

@@ -24,7 +24,7 @@ from ..clock.instants import FIRST_MS
 from ..sql.text.dialect import quote, suggested
 from .comparisons import Comparison
 
-TIMESTAMP, BIGINT, DECIMAL = "timestamp", "bigint", "decimal"
+TIMESTAMP, BIGINT, DECIMAL, VOID = "timestamp", "bigint", "decimal", "void"
 
 #: Spark's name of a type -> the kind of the operand
 _KINDS = {
@@ -35,7 +35,7 @@ _KINDS = {
     "smallint": BIGINT,
     "int": BIGINT,
     "bigint": BIGINT,
-    "void": TIMESTAMP,  # a bare NULL: never TRUE
+    "void": VOID,  # a bare NULL: never TRUE
 }
 _WAY_OUT = {
     "float": "whole milliseconds: `cast(floor({x}) as bigint)`, or DIV in place of `/`, which gives a double in Spark",
@@ -47,7 +47,7 @@ _ANY_WAY_OUT = "a TIMESTAMP, DATE, TIMESTAMP_NTZ, or an integer or DECIMAL of mi
 
 
 def operand_kind(comparison: Comparison, spark_type: str) -> str:
-    """The kind of an operand: timestamp | bigint | decimal. spark_type: as DESCRIBE prints it. Raises Refusal."""
+    """The kind of an operand: timestamp | bigint | decimal | void. spark_type: as DESCRIBE prints. Raises Refusal."""
     name = spark_type.lower()
     if name.startswith("decimal"):
         return DECIMAL
@@ -138,18 +138,18 @@ def _decimal_edges(e: str) -> dict[str, str]:
     return {_CEIL: saturated("ceil"), _AFTER: f"try_add({saturated('floor')}, 1L)"}
 
 
-_EDGES = {TIMESTAMP: _timestamp_edges, BIGINT: _bigint_edges, DECIMAL: _decimal_edges}
+_EDGES = {TIMESTAMP: _timestamp_edges, BIGINT: _bigint_edges, DECIMAL: _decimal_edges, VOID: _timestamp_edges}
 
 
 def compared_kinds(comparisons: Sequence[Comparison]) -> dict[int, str]:
     """The offset of each mz_now() that is compared by itself -> TIMESTAMP, or BIGINT beside a number.
 
-    A call beside both (`mz_now() BETWEEN ms AND ts`) has no type in Spark, and is refused here.
+    A call beside both (`mz_now() BETWEEN ms AND ts`) has no type in Spark, and is refused here. A NULL has either type.
     """
     at: dict[int, str] = {}
-    for comparison in comparisons:
-        side = TIMESTAMP if comparison.kind == TIMESTAMP else BIGINT
-        if at.setdefault(comparison.at, side) != side:
+    for comparison in sorted(comparisons, key=lambda one: one.kind == VOID):
+        side = TIMESTAMP if comparison.kind in (TIMESTAMP, VOID) else BIGINT
+        if at.setdefault(comparison.at, side) != side and comparison.kind != VOID:
             raise Refusal(
                 "ST319",
                 comparison.written,

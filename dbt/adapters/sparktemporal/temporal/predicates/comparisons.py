@@ -16,7 +16,7 @@ from math import ceil
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.text.dialect import fragment, has_clock, is_mz_now
+from ..sql.text.dialect import fragment, has_clock, is_mz_now, shown_as
 from .lengths import DAY_MS, milliseconds
 from .logic import both_bounds, comparison, is_null, not_
 from .text_instants import as_instant, has_text
@@ -75,9 +75,10 @@ def _negated(predicate: exp.Expr) -> exp.Expr:
     """The negation of a part: a comparison with the clock where that can be solved, else as it is written."""
     node = predicate.unnest()
     found = comparison(node, inverted=True)
+    written = predicate.parent if isinstance(predicate.parent, exp.Not) else not_(predicate)
     if found is not None and found.operator != "<>" and has_clock(node):
-        return found.node()
-    return predicate.parent if isinstance(predicate.parent, exp.Not) else not_(predicate)
+        return shown_as(found.node(), written)
+    return written
 
 
 def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:

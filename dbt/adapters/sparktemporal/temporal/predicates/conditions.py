@@ -115,7 +115,7 @@ def _with_cases(predicate: exp.Expr) -> exp.Expr:
     for node in list(around.find_all(exp.If)):
         if not (node.arg_key == "ifs" and isinstance(node.parent, exp.Case)):
             branch = exp.If(this=node.this, true=node.args["true"])
-            node.replace(exp.Case(ifs=[branch], default=node.args.get("false")))
+            node.replace(shown_as(exp.Case(ifs=[branch], default=node.args.get("false")), node))
     return cast("exp.Expr", around.this.pop())
 
 

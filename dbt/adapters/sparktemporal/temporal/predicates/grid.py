@@ -21,10 +21,11 @@ from sqlglot import exp
 from ..clock.zones import Change, is_offset, offset_of
 from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function, Local, Makes, Takes
+from ..sql.functions.types import CALENDAR
 from ..sql.functions.units import MINUTE, UNITS, unit_of
 from ..sql.text.dialect import has_clock, is_mz_now, render
 from .days import counts_days
-from .lengths import constant, interval, number_of_days
+from .lengths import common_length, constant, interval, may_have_months
 from .near import has_slack
 from .ordered import ordered
 
@@ -97,17 +98,22 @@ class Moving:
 
     def lengths(self) -> list[int | None]:
         """The lengths by which the function moves the clock (µs): 0 for months, None for one that is not known."""
+        return list(self._lengths().of(self.function))
+
+    def _lengths(self) -> _Lengths:
         rows = enumerate(zip(self.row_expressions, self.types))
-        return list(_Lengths({f"`mz_s{i}`": (row, kind.lower()) for i, (row, kind) in rows}).of(self.function))
+        return _Lengths({f"`mz_s{i}`": (row, kind.lower()) for i, (row, kind) in rows})
 
     def keeps_days_apart(self) -> bool:
         """Whether each length is known, has no months, and is either whole days or less than a day.
 
         Spark adds the days and the hours of one interval separately.
         """
-        has_calendar = any(kind.lower() == "interval" for kind in self.types)
-        return all(
-            length and (length % DAY == 0 or abs(length) < DAY and not has_calendar) for length in self.lengths()
+        lengths, kinds = self._lengths(), [kind.lower() for kind in self.types]
+        beside = {render(column) for column in self.function.find_all(exp.Column)}
+        rows = [one for name, one in lengths.rows.items() if name in beside and one[1].startswith(CALENDAR)]
+        return all(_keeps_days_apart(row, kind, lengths.types) for row, kind in rows) and all(
+            length and (length % DAY == 0 or abs(length) < DAY and CALENDAR not in kinds) for length in self.lengths()
         )
 
 
@@ -252,9 +258,17 @@ def _of_interval(node: exp.Expr, kind: str, types: Mapping[str, str]) -> int | N
     span = interval(node)
     if span is not None:
         return span[0] or DAY if span[0] == span[1] else _of_several(node)
-    if kind.startswith(("interval month", "interval year")):
-        return 0
-    return DAY if kind == "interval day" or number_of_days(node, types) else None
+    if kind == "interval day" or kind.startswith(("interval month", "interval year")):
+        return 0 if may_have_months(node, kind) else DAY
+    return common_length(node, types)
+
+
+def _keeps_days_apart(node: exp.Expr, kind: str, types: Mapping[str, str]) -> bool:
+    """Whether an interval is always whole days, or always less than a day."""
+    length, span = _of_interval(node, kind, types), interval(node)
+    if length and length % DAY == 0:
+        return True
+    return span is not None and -DAY < span[0] <= span[1] < DAY
 
 
 def _of_several(node: exp.Expr) -> int | None:

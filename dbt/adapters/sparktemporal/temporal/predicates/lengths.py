@@ -10,15 +10,17 @@ A day counts 24 hours here. `Sargable.slack` adds the drift of local time by day
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, gcd
 
 from sqlglot import exp
 
 from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function
+from ..sql.functions.types import CALENDAR
 from ..sql.functions.units import HOUR, MINUTE, UNITS, Unit, unit_of
 from ..sql.spark.combined_types import WHOLE
 from ..sql.text.dialect import render
@@ -184,20 +186,74 @@ def is_below_a_day(node: exp.Expr) -> bool:
     return length is not None and length < DAY_MS
 
 
-def number_of_days(node: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Whether a call or a product is an interval of whole days and weeks, without months.
+def common_length(node: exp.Expr, types: Mapping[str, str]) -> int | None:
+    """The length (µs) that divides each value of a call or a product: a day for `n * interval 1 day`.
 
-    Examples: `make_interval(0, 0, 0, days)`, `n * interval 1 day`. types: SQL of a part -> its type, as far as known.
+    0 for months, alone or beside whole days; None where no such length is known. types: SQL of a part -> its type, as
+    far as known.
+
+    >>> from ..sql.text.dialect import expression
+    >>> [common_length(expression(f"make_interval({n})"), {}) for n in ("0, 0, a", "0, 0, 0, a, b", "0, a")]
+    [86400000000, 3600000000, 0]
     """
     node = node.unnest()
     factor = day_factor(node)
     if factor is not None:
-        return types.get(render(factor), "").lower() in WHOLE
+        return DAY if types.get(render(factor), "").lower() in WHOLE else None
+    units = counted_units(node)
+    if units is None:
+        return None
+    fixed = gcd(*(unit.most for unit in units if unit.is_fixed)) or DAY
+    if all(unit.is_fixed for unit in units):
+        return gcd(fixed, DAY)
+    return None if fixed % DAY else 0
+
+
+def counted_units(node: exp.Expr) -> list[Unit] | None:
+    """The units of which a call makes an interval, without those of a literal 0; None for any other node."""
     called = function(node)
-    if called is None or called.whole_days is None:
-        return False
-    first, last = called.whole_days
-    return all(constant(part) == 0 for at, part in enumerate(arguments(node)) if not first <= at <= last)
+    if called is None or not called.counts:
+        return None
+    counted = [(unit_of(name), count) for name, count in zip(called.counts, arguments(node))]
+    return [unit for unit, count in counted if unit is not None and constant(count) != 0]
+
+
+def may_have_months(node: exp.Expr, kind: str) -> bool:
+    """Whether an expression of a type may be an interval with months. kind: the type, in lower case.
+
+    >>> from ..sql.text.dialect import expression
+    >>> [may_have_months(expression(sql), "interval") for sql in ("make_interval(0, 0, 0, a, b)", "make_interval(a)")]
+    [False, True]
+    """
+    is_long = kind == CALENDAR or kind.startswith(("interval month", "interval year"))
+    return is_long and not _is_without_months(node)
+
+
+def _is_without_months(node: exp.Expr) -> bool:
+    """Whether an interval is made of whole weeks and shorter units alone, beside months and years of a literal 0."""
+    node = node.unnest()
+    if isinstance(node, exp.Interval):
+        return _has_no_months(node.this, node.args.get("unit"))
+    if isinstance(node, exp.Mul):
+        return _is_without_months(node.left) or _is_without_months(node.right)
+    if isinstance(node, (exp.Add, exp.Sub)):
+        return _is_without_months(node.left) and _is_without_months(node.right)
+    if isinstance(node, (exp.Neg, exp.Div)):
+        return _is_without_months(node.this)
+    units = counted_units(node)
+    if units is not None:
+        return all(unit.is_fixed for unit in units)
+    values = [value for value in values_of(node) if not is_null(value)]
+    return bool(values) and all(map(_is_without_months, values))
+
+
+def _has_no_months(value: exp.Expr, unit: exp.Expr | None) -> bool:
+    """`_is_without_months` of a literal: its number or its text, and the unit beside."""
+    if isinstance(unit, exp.IntervalSpan):
+        return unit.this.name.lower() in _PARTS or not re.search("[1-9]", value.name)
+    words = value.name.split()
+    pairs = [(constant(value), unit.name)] if unit else [(_number(n), u) for n, u in zip(words[::2], words[1::2])]
+    return all(number == 0 or (one := unit_of(name)) is not None and one.is_fixed for number, name in pairs)
 
 
 def day_factor(node: exp.Expr) -> exp.Expr | None:

@@ -26,6 +26,7 @@ from ..sql.text.dialect import fragment, has_clock, is_mz_now
 from ..sql.text.shapes import Shape
 from .days import TRUNCATED, UNITS_OF_DAYS, counts_days
 from .int_casts import cuts_double
+from .lengths import constant
 from .logic import branches_of, values_of
 from .ordered import DATE, TEXT, TIMESTAMP, Ordered, ordered
 
@@ -208,7 +209,8 @@ def _call(node: exp.Expr, called: Function) -> Side:
     if called.picks in (Picks.GREATEST, Picks.LEAST, Picks.FIRST):
         return _one_of(node, given)
     unit = "" if called.unit is None else given[called.unit].name.upper()
-    holds = not called.units or unit in called.units
+    is_nothing = called.amount is not None and constant(given[called.amount]) == 0
+    holds = not called.units or unit in called.units or is_nothing
     if called.takes is Takes.DOUBLE and not cuts_double(node):
         raise _refusal_of_call(node, called)
     # which part of local time decides has to be known

@@ -18,7 +18,7 @@ _NAMES = """
     factorial filter find_in_set flatten float forall format_number format_string from_csv from_json get
     get_json_object getbit hash hex hll_sketch_estimate hll_union hypot if ilike in initcap instr isnan
     isnotnull isnull json_array_length json_object_keys lag lcase lead len length levenshtein like ln locate log
-    log10 log1p log2 luhn_check make_timestamp_ntz make_ym_interval map map_concat
+    log10 log1p log2 luhn_check make_timestamp_ntz map map_concat
     map_contains_key map_entries map_filter map_from_arrays map_from_entries map_keys map_values map_zip_with mask
     md5 mod named_struct nanvl negative not nth_value ntile nvl2 octet_length or overlay parse_url
     percent_rank pi pmod position positive pow power printf radians raise_error range rank reduce regexp

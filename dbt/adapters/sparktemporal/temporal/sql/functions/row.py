@@ -153,8 +153,8 @@ class Function:
     #: -1 where units are taken off
     sign: int = 1
 
-    #: the first and the last argument that count whole days or weeks, of a function that makes an interval
-    whole_days: tuple[int, int] | None = None
+    #: the unit that each argument counts, of a function that makes an interval
+    counts: tuple[str, ...] = ()
 
     # -- instants as numbers --
 

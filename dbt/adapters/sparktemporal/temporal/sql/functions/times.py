@@ -6,6 +6,8 @@ from .row import DAY, SECOND, Function, Local, Makes, Raises, Takes
 
 #: units that are as long at any time; Spark counts days and weeks by the calendar of the zone
 _FIXED = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK")
+#: the parts of an interval, in the order in which functions take them
+_PARTS = ("year", "month", "week", "day", "hour", "minute", "second")
 #: the fields of a date that only rise: the year, by each of its names, and the year of the week
 _YEARS = ("YEAR", "Y", "YEARS", "YR", "YRS", "YEAROFWEEK")
 
@@ -34,8 +36,9 @@ ROWS = (
     Function("trunc", 2, type="date", increasing=0, local=Local.DATE, moves=(-DAY, 0), unit=1),
 
     # intervals
-    *(Function("make_interval", n, whole_days=(2, 3)) for n in range(1, 8)),
-    *(Function("make_dt_interval", n, whole_days=(0, 0)) for n in range(1, 5)),
+    *(Function("make_interval", n, counts=_PARTS) for n in range(8)),
+    *(Function("make_dt_interval", n, counts=_PARTS[3:]) for n in range(5)),
+    *(Function("make_ym_interval", n, counts=_PARTS[:2]) for n in range(3)),
 
     # moved by a unit
     Function("date_trunc", 2, type="timestamp", increasing=1, local=Local.UNIT, at_ends=True, moves=(0, 0), unit=0),

@@ -7,6 +7,7 @@ A type is in the words of DESCRIBE. None: only Spark knows the type.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -112,9 +113,15 @@ def _of_element(node: exp.Expr, types: Types) -> str | None:
     return inner(types(node.this), "")
 
 
+#: sqlglot leaves this type out of a type that it reads
+_VOID = re.compile(rf"\b{VOID}\b")
+
+
 def inner(kind: str | None, field: str) -> str | None:
     """The type of a field of a struct; of the elements of an array; of the values of a map."""
-    if kind is None or not kind.startswith(("struct<", "array<", "map<")):
+    if kind == f"array<{VOID}>":
+        return VOID
+    if kind is None or not kind.startswith(("struct<", "array<", "map<")) or _VOID.search(kind):
         return None
     read = exp.DataType.build(kind, dialect="spark")
     if kind.startswith("struct<"):

@@ -234,7 +234,7 @@ def without_end(sql: str) -> str:
     ("select ';'", 'select 1; select 2')
     """
     try:
-        tokens: list[Token] = sqlglot.tokenize(sql, read=VerbatimSpark)
+        tokens = tokens_of(sql)
     except SqlglotError:  # the parser says what is wrong
         return sql.strip()
     end = len(sql)
@@ -286,9 +286,14 @@ def fragment(node: exp.Expr) -> str:
     def is_same(piece: str) -> bool:
         return _printed(query.format(piece)) == query.format(printed)
 
-    found = quotes.quote_of(node, _tokens, is_same)
+    def is_negated(piece: str) -> bool:
+        return _printed(query.format(piece)) == query.format(f"NOT {printed}")
+
+    found = quotes.quote_of(node, tokens_of, is_same)
+    if found is None and isinstance(node, (exp.Predicate, exp.RegexpLike)):  # no piece of `a not in (b)` is `a in (b)`
+        found = quotes.quote_of(node, tokens_of, is_negated)
     if found is None and isinstance(node, exp.Query):  # a rule changed it: the query that it was
-        found = quotes.quote_of(node, _tokens, _is_query)
+        found = quotes.quote_of(node, tokens_of, _is_query)
     return _shorten(found or printed)
 
 
@@ -304,7 +309,8 @@ def _printed(sql: str) -> str:
     return ""
 
 
-def _tokens(sql: str) -> list[Token]:
+def tokens_of(sql: str) -> list[Token]:
+    """The tokens of a text. Raises sqlglot's TokenError where a quote or a comment is not closed."""
     return sqlglot.tokenize(sql, read=VerbatimSpark)
 
 
@@ -374,7 +380,7 @@ def mz_now_spans(sql: str) -> list[tuple[int, int]]:
     >>> [sql[a:b] for a, b in mz_now_spans(sql)]
     ['Mz_Now( )']
     """
-    tokens: list[Token] = sqlglot.tokenize(sql, read=VerbatimSpark)
+    tokens = tokens_of(sql)
     spans = []
     for name, left, right in zip(tokens, tokens[1:], tokens[2:]):
         call = left.token_type == TokenType.L_PAREN and right.token_type == TokenType.R_PAREN
