@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.engine.descriptions import ALTER, UPDATE, ViewInfo
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
@@ -65,6 +66,26 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
     monkeypatch.setattr(lock.session_facts, "now", lambda: now[0])
     return now
+
+
+@pytest.mark.parametrize(
+    ("verb", "later", "asks"), [(ALTER, 0, False), (ALTER, HOUR // 2_000, True), (UPDATE, 0, True)]
+)
+def test_who_reads_its_own_commit(catalog: Catalog, clock: list[float], verb: str, later: float, asks: bool) -> None:
+    """A run that surely has its lock knows that its ALTER VIEW is the last commit. An UPDATE may have found no row."""
+    warehouse = Warehouse(catalog, catalog="spark_catalog")
+    before = ViewInfo("SELECT 1", {}, None, verb)
+    token, _ = lock.take_lock(warehouse, TARGET, T0)
+    commit = Commit(ViewTexts(warehouse, TARGET, before), "r", "again")
+    catalog.sent.clear()
+    clock[0] += later
+    if asks:
+        with pytest.raises(TemporalError):  # there is no view of that name
+            commit.confirm(token)
+    else:
+        assert commit.confirm(chains.next_id(token)) is before
+    assert catalog.sent == (["DESCRIBE TABLE"] if asks else [])
+    lock.forget_lock(token)
 
 
 def test_the_statements_of_a_lock(catalog: Catalog, warehouse: Warehouse, clock: list[float]) -> None:

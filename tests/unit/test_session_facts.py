@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dbt.adapters.sparktemporal.engine import session_facts
+from dbt.adapters.sparktemporal.engine.known_relations import KnownRelations
 from dbt.adapters.sparktemporal.engine.session_facts import SessionFacts
+from dbt.adapters.sparktemporal.engine.shared_answers import SharedAnswers
+from dbt.adapters.sparktemporal.impl import SparkTemporalAdapter
 
 
 class Asked:
@@ -102,3 +106,73 @@ def test_the_catalog_is_asked_again_after_a_statement_that_may_change_it(sql: st
     assert facts.catalog(lambda _: [(1, "4.1.4", "lake")]) == "lake"
     facts.notice(sql)
     assert facts.catalog(lambda _: [("files",)]) == ("files" if moves else "lake")
+
+
+@pytest.mark.parametrize(
+    ("sql", "model", "touched"),
+    [
+        ("ALTER VIEW `s`.`m__live` AS\nSELECT 1 AS n", "m", True),
+        ("ALTER VIEW `s`.`m__live` AS\nSELECT 1 AS n", "n", False),
+        ("UPDATE `s`.`m__live` SET mz_commit = ''", "m", False),  # a table, whose content no list shows
+    ],
+)
+def test_commits_of_the_invocation_itself(sql: str, model: str, touched: bool) -> None:
+    facts = SessionFacts()
+    facts.notice_own(sql)
+    assert facts.is_touched(model) is touched
+
+
+# -- what the models of an invocation share --
+
+
+def test_shared_answers_are_asked_once() -> None:
+    shared, asked = SharedAnswers(), list[int]()
+    for _ in range(2):
+        assert shared.once("t", lambda: asked.append(1) or len(asked)) == 1
+    shared.forget()
+    assert shared.once("t", lambda: asked.append(1) or len(asked)) == 2
+
+
+def test_an_answer_of_before_a_write_is_not_kept() -> None:
+    """A thread asks, another one writes, and the answer comes."""
+    shared = SharedAnswers()
+
+    def ask() -> str:
+        shared.forget()
+        return "old"
+
+    assert shared.once("t", ask) == "old"
+    assert shared.find("t") is None
+
+
+@pytest.mark.parametrize(
+    ("materialized", "kept"), [("table", None), ("incremental", None), ("seed", None), ("temporal_view", "files")]
+)
+def test_a_model_that_may_have_written(materialized: str, kept: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of Python writes without a statement of the session. It also may have failed half way."""
+    adapter: Any = object.__new__(SparkTemporalAdapter)
+    facts = SessionFacts()
+    facts.shared.keep("t", "files", facts.shared.now())
+    adapter.connections = SimpleNamespace(facts=facts, run_is_on=lambda on: None, look_ahead=lambda sql: None)
+    monkeypatch.setattr(SparkTemporalAdapter, "_give_back", lambda self: None)
+    monkeypatch.setattr(SparkTemporalAdapter, "_settle", lambda self, config, failed: None)
+    adapter.post_model_hook({"materialized": materialized}, None)
+    assert facts.shared.find("t") == kept
+
+
+LISTED = "Type: VIEW\nTable Properties: [{}]\nView Text: SELECT 1\nView Original Text: SELECT 1\n"
+
+
+@pytest.mark.parametrize(
+    ("information", "text"),
+    [
+        (LISTED.format("a=b"), "SELECT 1"),
+        (LISTED.format("table_type=ICEBERG-VIEW"), None),
+        (LISTED.replace("VIEW", "MANAGED", 1), None),
+        ("Type: VIEW\n", None),
+        ("", None),
+    ],
+)
+def test_the_commit_in_dbts_list(information: str, text: str | None) -> None:
+    found = KnownRelations(("m__live",), {"m__live": information}).commit("m__live")
+    assert (found and found.text) == text

@@ -17,6 +17,7 @@ from dbt_common.invocation import get_invocation_id
 from . import spark_log
 from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .engine.session_facts import Ask, SessionFacts
+from .engine.shared_answers import may_write
 from .errors import Explained, Refusal, TemporalError, without_plan, without_trace
 from .over_time import replays
 from .temporal.clock.instants import parse_instant
@@ -200,13 +201,19 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         self._own.sent = getattr(self._own, "sent", 0) + 1
         if not is_own:
             self.facts.notice(sql)
+        elif may_write(sql):
+            self.facts.notice_own(sql)
         if not is_own and self.is_pinned:
             known = getattr(self._own, "known", None)
             with _as_runtime_error():
                 sql = replays.at_instant(
                     sql, self.as_of(), self._ask_plainly, self.wanted_catalog, self._warn, known, sql != written
                 )
-        return super().add_query(sql, *args, **kwargs)
+        try:
+            return super().add_query(sql, *args, **kwargs)
+        finally:  # whoever asked while it was executed may have been told of before
+            if not is_own and may_write(sql):
+                self.facts.shared.forget()
 
     def _clocked(self, sql: str, functions: bool) -> str:
         return self.with_clock(sql, functions=functions) if has_clock_calls(sql, functions) else sql

@@ -119,6 +119,8 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         failed = sys.exc_info()[0] is not None  # dbt calls this in a `finally`
         self.connections.run_is_on(False)
         self.connections.look_ahead(None)
+        if config.get("materialized") != "temporal_view":  # a model of Python writes by no statement of this session
+            self.connections.facts.shared.forget()
         # of a model that failed people should read its own error
         with suppress(DbtRuntimeError) if failed else nullcontext():
             self._give_back()
@@ -307,6 +309,8 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
     def temporal_response(self, current: Writer) -> AdapterResponse:
         """End a run -> its response for run_results.json, which is also added to the log of runs."""
         self.connections.run_is_on(False)
+        if current.plan.old is None or current.plan.old.columns != current.plan.columns:  # its view may be new
+            self.connections.facts.shared.forget()
         message = f"OK {reports.outcome(current)}"
         response = TemporalResponse(
             _message=message,

@@ -58,7 +58,8 @@ def _is_idle(actor: Actor, step: str, rules: Rules) -> bool:
     if step == "commit: lock":
         return actor.was_free and not actor.is_slow or rules.fault == "a commit without a look at the lock"
     if step == "publish: confirm":
-        return actor.kind in OPERATIONS and not rules.swaps
+        is_sure = actor.was_free and not actor.is_slow
+        return (actor.kind in OPERATIONS or is_sure) and not rules.swaps
     return step == "clean_up" and rules.keeps and not rules.fault.startswith("a sweep")
 
 

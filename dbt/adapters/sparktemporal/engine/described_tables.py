@@ -51,7 +51,7 @@ class DescribedTables:
         if name is None:
             return None
         try:
-            info = self._warehouse.table(name)
+            info = self._warehouse.shared_table(name)
         except SparkError:  # a name that is no table of a catalog, or none at all: DESCRIBE QUERY tells
             return None
         if any("char(" in kind for _, kind in info.columns):  # a query has STRING there

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..temporal.sql.text.identifiers import folded
+from .descriptions import ViewInfo
+
+_TEXT = re.compile(r"^View Text: (.*?)\nView Original Text: ", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,20 @@ class KnownRelations:
         shown = _words(self.information.get(folded(name), "")) + " "
         wanted = _words(text)
         return bool(re.search(rf" Type: VIEW .*View Text: {re.escape(wanted)} View Original Text: ", f" {shown}"))
+
+    def commit(self, name: str) -> ViewInfo | None:
+        """The view of Hive that holds the commits of a model, without its docs. None where the list does not tell.
+
+        >>> listed = "Type: VIEW\\nView Text: SELECT\\n1\\nView Original Text: SELECT\\n1\\n"
+        >>> known = KnownRelations(("m",), {"m": listed})
+        >>> known.commit("M").text, known.commit("n")
+        ('SELECT\\n1', None)
+        """
+        information = self.information.get(folded(name), "")
+        text = _TEXT.search(information)
+        if text is None or "Type: VIEW\n" not in information or "table_type=ICEBERG-VIEW" in information:
+            return None
+        return ViewInfo(text[1], {}, None)
 
 
 def _words(text: str) -> str:

@@ -7,6 +7,7 @@
 | catalog | once, and each time after a statement that may change it | nothing else changes the catalog of a session |
 | settings | once, and again after a statement that may set one | nothing else changes the settings of a session |
 | other answers (`once`) | once | they are about the catalog, not about its content |
+| tables (`shared`) | once, and again after a statement or a model that may have written | see `shared_answers` |
 
 dbt lists the relations of a schema once for an invocation. `is_touched` tells whether a later statement may have
 changed the relations of a model. A run then lists these relations again.
@@ -20,6 +21,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from .shared_answers import SharedAnswers
 
 Ask = Callable[[str], "list[tuple[Any, ...]]"]
 
@@ -69,6 +72,7 @@ class SessionFacts:
         self._touched: set[str] = set()
         self._is_any_touched = False
         self._is_moved = False
+        self.shared = SharedAnswers()
 
     def notice(self, sql: str) -> None:
         """Note what a statement of dbt or of the user may change: settings, the current catalog, relations."""
@@ -82,6 +86,12 @@ class SessionFacts:
             with self._guard:
                 self._changes += 1
                 self._settings.clear()
+
+    def notice_own(self, sql: str) -> None:
+        """Note the relation that a statement of the adapter changes, which it names before AS."""
+        if _MAY_MOVE.search(head := sql.partition(" AS\n")[0][:_HEAD]):
+            with self._guard:
+                self._touched.update(_words(head))
 
     def is_touched(self, model: str) -> bool:
         """Whether a noticed statement names a relation of a model, or may change relations that it does not name."""

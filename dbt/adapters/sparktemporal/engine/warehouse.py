@@ -18,6 +18,7 @@ from ..temporal.sql.text.identifiers import SESSION_CATALOG, Identifiers, folded
 from . import commit_records, descriptions
 from .descriptions import UPDATE, TableInfo, ViewInfo
 from .session_facts import SessionFacts
+from .shared_answers import SharedAnswers
 
 Rows = Callable[[str], "list[tuple[Any, ...]]"]
 #: SQL of a query of one row, and the number of its columns
@@ -172,6 +173,17 @@ class Warehouse:
     def once(self, question: str, ask: Callable[[], str]) -> str:
         """The answer of `ask`, which is asked once in an invocation. question: a key of the answer."""
         return self._facts.once(question, lambda _: ask()) if self._facts else ask()
+
+    def shared(self) -> SharedAnswers:
+        """The answers that the models of the invocation share; none outside of an invocation."""
+        return self._facts.shared if self._facts else SharedAnswers()
+
+    def shared_table(self, relation: str) -> TableInfo:
+        """A table, as DESCRIBE showed it to a model of the invocation, see `shared_answers`."""
+        if self._facts is None:
+            return self.table(relation)
+        name = folded(identifiers.dotted(identifiers.within(identifiers.parts(relation), self.catalog())))
+        return self.shared().once(f"DESCRIBE {name}", lambda: self.table(relation))
 
     def forget(self, table: str) -> bool:
         """Have the session forget a table (as SQL names it), once. False where the session was told before.

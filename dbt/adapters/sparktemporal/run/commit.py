@@ -128,7 +128,14 @@ class Commit:
             self.texts.warehouse.rows(statement.sql)
 
     def confirm(self, run: str) -> ViewInfo | None:
-        """The live commit, which must be of `run`. Raises ForeignRelation or TemporalError otherwise."""
+        """The live commit, which must be of `run`. Raises ForeignRelation or TemporalError otherwise.
+
+        Spark is not asked about a view of a run that surely has its lock: the statement succeeded, and nobody else can
+        have committed since. The view before that commit is returned then. An UPDATE that finds no row succeeds too, so
+        Spark is asked about a commit in a table.
+        """
+        if lock.is_sure(run) and not self.texts.is_table:
+            return self.texts.live
         return self._expected(run, "after")
 
     def _expected(self, run: str | None, when: str) -> ViewInfo | None:

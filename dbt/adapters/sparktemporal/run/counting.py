@@ -47,7 +47,7 @@ def asked(tools: Tools, plan: RunPlan, reading: Reading) -> list[list[Query]]:
         [(_count_plain(tools, plan, core), _COUNTS) for core in _plain(plan, reading)],
         [(f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in apart],
         not_stored(tools, plan) if asks_for_all(plan) else [],
-        [(f"SELECT {count}", 1) for count in plan.capture.uncounted.values()],
+        [(count, 1) for count in plan.capture.uncounted.values()],
         [(f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1)] if reading.missed else [],
         _sizes(tools, plan),
         chain_files.counts_of(_standing(tools, plan, reading)),

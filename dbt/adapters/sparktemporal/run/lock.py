@@ -183,9 +183,9 @@ def was_free(token: str) -> bool:
     return token in _taken
 
 
-def _is_sure(token: str) -> bool:
+def is_sure(run_id: str) -> bool:
     """Whether a run found its lock free, and so lately that no other run can have taken the lock over."""
-    taken = _taken.get(token)
+    taken = _taken.get(chain_rules.first_id(run_id))
     return taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000
 
 
@@ -199,7 +199,7 @@ def refuse_lost(warehouse: Warehouse, target: ModelRelations, run_id: str, inste
     token = chain_rules.first_id(run_id)
     with _held_guard:
         is_taken_here = token in _held
-    if is_taken_here and not _is_sure(token) and not is_held(warehouse, target, token):
+    if is_taken_here and not is_sure(token) and not is_held(warehouse, target, token):
         raise Explained(
             "ST526",
             f"{target.model}__lock, which another run took over from this one",
@@ -230,7 +230,7 @@ def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str, end
     ended_well: whether the run saw its own commit. Such a run drops its lock without a look at the owner, while the
     lock is too young for another run to take over.
     """
-    if ended_well and _is_sure(token):
+    if ended_well and is_sure(token):
         try:
             _drop_lock(warehouse, target)
         finally:

@@ -109,10 +109,13 @@ def _relations(
 ) -> tuple[Neighbours, list[str], ViewInfo | None]:
     """(the neighbours, the names of the model's relations, its commit; None before the first commit).
 
-    Where dbt's list names a commit that is gone, Spark is asked anew.
+    Where dbt's list names a commit that is gone, Spark is asked anew. The list may have the commit itself. A run that
+    writes compares it with that of now under the lock.
     """
     if neighbours.known is not None:
         existing = neighbours.known.beginning(target.model)
+        if listed := neighbours.known.commit(f"{target.model}__live"):
+            return neighbours, existing, listed
         try:
             return neighbours, existing, live_view(warehouse, target, existing)
         except SparkError as error:

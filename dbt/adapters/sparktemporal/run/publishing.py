@@ -133,12 +133,19 @@ def publish(tools: Tools, plan: RunPlan, commit: Prepared | None) -> list[Statem
     state = commit.state if commit else plan.old
     assert state is not None
     live = tools.commit.confirm(plan.run_id) if commit else None
-    find = _beside_a_table if tools.commit.texts.is_table else _beside_a_view
-    return find(tools, plan, state, live)
+    if tools.commit.texts.is_table:
+        steps = _beside_a_table(tools, plan, state, live)
+    else:
+        steps = _beside_a_view(tools, plan, state, live, commit is not None)
+    if steps and commit is None and not tools.commit.is_due():
+        return []  # another run has committed meanwhile, and updates the views itself
+    return steps
 
 
-def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> list[Statement]:
-    """The statements for the views in the catalog of the chains. live: the commit of this run, None for no commit."""
+def _beside_a_view(
+    tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None, is_committed: bool
+) -> list[Statement]:
+    """The statements for the views in the catalog of the chains. live: the view of the commits, as far as known."""
     views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.neighbours.known)
     view, gives_way = _view(plan, state, views)
     text = tools.commit.texts.updates(state.cores, state.schema)
@@ -146,7 +153,7 @@ def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | N
     late = views.late(late_rows.view(plan, state.late))
     had = plan.old is not None and plan.old.at_function
     # the function is last: Spark may refuse the function alone
-    function = at_function.publish(tools.warehouse, plan.target, state, had, live is not None)
+    function = at_function.publish(tools.warehouse, plan.target, state, had, is_committed)
     if gives_way:  # a view cannot take a table's place in one statement: all else stands before
         return [*updates, _table_gives_way(plan), *view, *late, *function]
     return [*view, *late, *updates, *function]
@@ -176,8 +183,6 @@ def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | 
     assert committed is not None
     texts, docs = (committed.text, updates, late_rows.view(plan, state.late)), plan.definition.docs
     steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, docs, _is_retyped(plan, state))
-    if steps and live is None and not tools.commit.is_due():
-        steps = []  # another run has committed meanwhile, and updates the views itself
     return [*steps, *([_table_gives_way(plan)] if plan.neighbours.in_the_way else [])]
 
 
@@ -196,6 +201,8 @@ def clean_up(tools: Tools, plan: RunPlan, found: Sweep | None) -> list[Statement
     """
     if found is None:
         found = _sweep(tools, plan, plan.old.tables if plan.old else ())
+        if found.drop and not tools.commit.is_due():
+            return []  # another run has committed meanwhile, and sweeps itself
     return drops(plan.target, found.drop, "no longer read")
 
 

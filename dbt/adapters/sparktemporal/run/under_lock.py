@@ -42,7 +42,8 @@ def start(
     patience = TemporalConfig.parse(target.model, definition.config).lock_timeout
 
     def anew() -> Writer:
-        # what the host listed may be older than a rival
+        # what the host listed may be older than a rival, and what other models were told older than the last look
+        warehouse.shared().forget()
         return begin(warehouse, target, definition, invocation, replace(neighbours, known=None))
 
     # most scheduled runs find nothing new: they need no lock

@@ -157,6 +157,7 @@ def tables_of(plan: RunPlan, reading: Reading) -> list[str]:
 def observe_again(tools: Tools, plan: RunPlan) -> RunPlan:
     """The plan after the inputs are observed again, with new names for its tables."""
     warehouse, counted_later = tools.warehouse, counting.standing(tools, plan)
+    warehouse.shared().forget()
     plan = replace(plan, capture=capture_inputs(warehouse, plan, Routines(warehouse), lists=True))
     if counted_later and not (plan.adds or plan.capture.is_counted):
         refuse_incomplete(warehouse, plan.target.model, counted_later)

@@ -107,7 +107,7 @@ class Capture:
     manifest: str | None
     #: the number of rows read
     counts: Mapping[str, int]
-    #: SQL of the number of rows read of a small input, asked after the write
+    #: a query of the number of rows read of a small input, asked after the write
     uncounted: Mapping[str, str] = field(default_factory=dict)
     #: the files to remember themselves, where they are few
     files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
@@ -238,7 +238,8 @@ def _observed(
     follow = AppendCursor(column, request.config.lookback or 0) if column else None
     chains = request.own_chains if warehouse.stack is None else ()
     counted = chain_files.counts_of(chains)
-    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, tables, counted)
+    before = old.inputs if old is not None and remembered is not None else {}
+    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, tables, counted, before)
     if answers is not None:
         chain_files.refuse_other_counts(request.target.model, chains, chain_files.rows_counted(answers))
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):

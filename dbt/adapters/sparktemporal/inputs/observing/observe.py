@@ -80,6 +80,7 @@ def observe_beside(
     remembered: Manifest | None = None,
     tables: Mapping[str, TableInfo] | None = None,
     beside: Sequence[Query] = (),
+    before: Mapping[str, Fingerprint] | None = None,
 ) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
     """(table that an analyzed plan reads -> its state, answers to the queries `beside`, None without answers).
 
@@ -91,11 +92,12 @@ def observe_beside(
     | remembered | the files that the tables had at the last run |
     | tables | full name of a table -> the metastore's answer, as far as known |
     | beside | other queries, asked by the statement that lists files |
+    | before | the states at the last run: a list of another model of the invocation that has such a state is believed |
     """
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
     versions = relations.versions_read(plan)
-    infos = {table: known(tables or {}, table) or warehouse.table(quoted(table)) for table in every}
+    infos = {table: known(tables or {}, table) or warehouse.shared_table(quoted(table)) for table in every}
     infos |= {table: renewed(warehouse, table, info) for table, info in infos.items() if provider_of(info) == "iceberg"}
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
@@ -103,7 +105,9 @@ def observe_beside(
     listings: dict[str, Listing] = {}
     for table in of_files:
         if place := _directory(infos[table]):
-            listings[table] = Listing(file_lists.in_directory(place), remembered.files.get(table))
+            listing = file_lists.in_directory(place)
+            shared = _shared(warehouse, listing, infos[table], (before or {}).get(table))
+            listings[table] = Listing(listing, remembered.files.get(table), shared)
     answers = _answered(warehouse, listings, beside) if listings and not follow else None
     found = {
         table: _observed(
@@ -115,17 +119,30 @@ def observe_beside(
     return found, answers
 
 
+def _shared(warehouse: Warehouse, listing: str, info: TableInfo, before: Fingerprint | None) -> tuple[Any, ...] | None:
+    """The list of another model of the invocation, where it says that nothing is new since the last run."""
+    found: tuple[Any, ...] | None = warehouse.shared().find(listing)
+    if found is None or before != FilesFingerprint(file_lists.summarized(found).files, form_of(info)):
+        return None
+    return found
+
+
 def _answered(
     warehouse: Warehouse, listings: dict[str, Listing], beside: Sequence[Query]
 ) -> list[tuple[Any, ...]] | None:
-    """Ask for all listings in one statement, and put each answer into its listing, in place.
+    """Ask for all listings without an answer in one statement, and put each answer into its listing, in place.
 
     Returns the answers to `beside`; None where the statement failed.
     """
     with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # after an error each list is asked for by itself
-        rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
-        listings |= {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
-        return rows[len(listings) :]
+        asked = {table: listing for table, listing in listings.items() if listing.answer is None}
+        shared = warehouse.shared()
+        since = shared.now()
+        rows = warehouse.rows_together([*(listing.query for listing in asked.values()), *beside])
+        for (table, listing), row in zip(asked.items(), rows):
+            listings[table] = replace(listing, answer=row)
+            shared.keep(listing.sql, row, since)
+        return rows[len(asked) :]
     return None
 
 
@@ -266,7 +283,7 @@ def count_rows(
     stacked: Container[str] = (),
     few: Container[str] = (),
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """(relation -> the number of rows to read, small relation -> SQL of this number).
+    """(relation -> the number of rows to read, small relation -> a query of this number).
 
     The number of a small relation decides nothing, so it is asked later. The rows of chains are known without a query.
     sizes: bytes read of each relation, where known. few: relations of which few files are read.
@@ -276,22 +293,23 @@ def count_rows(
         counts = {name: stack.count(name, added is not None) for name, added in read.items() if name in stacked}
     counts |= {name: known for name, added in read.items() if added is None and (known := seen[name].rows) is not None}
     most = _ROW * chain_rules.LARGE_CHAIN
-    asked = {name: " + ".join(_counts(name, added)) for name, added in read.items() if name not in counts}
-    small = {name: sql for name, sql in asked.items() if (size := sizes.get(name)) is not None and size < most}
-    small |= {name: " + ".join(_counts(name, read[name], True)) for name in small if name in few}
-    large = {name: sql for name, sql in asked.items() if name not in small}
+    asked = [name for name in read if name not in counts]
+    small = [name for name in asked if (size := sizes.get(name)) is not None and size < most]
+    large = {name: f"({_count(name, read[name])})" for name in asked if name not in small}
     if large:
         counts |= dict(zip(large, map(int, warehouse.rows(f"SELECT {', '.join(large.values())}")[0])))
-    return counts, small
+    return counts, {name: _count(name, read[name], by_one=name in few) for name in small}
 
 
-def _counts(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> list[str]:
+def _count(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> str:
+    """A query of the number of rows to read. A subquery is a job: only the sum of rows that came and went has them."""
     if isinstance(added, AddedRows):
-        return [f"(SELECT count(*) FROM {source})" for source in (added.came, added.went) if source]
+        both = [f"SELECT count(*) FROM {source}" for source in (added.came, added.went) if source]
+        return both[0] if len(both) == 1 else f"SELECT {' + '.join(f'({one})' for one in both)}"
     where = f" WHERE {added.condition}" if isinstance(added, Added) else ""
     rows = f"{quoted(name)}{where}"
     rows = f"({by_one_task(f'SELECT 1 FROM {rows}')})" if by_one else rows
-    return [f"(SELECT count(*) FROM {rows})"]
+    return f"SELECT count(*) FROM {rows}"
 
 
 def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> RowsFingerprint:

@@ -1,0 +1,77 @@
+"""Answers about tables that the models of one invocation share, until something of the invocation may have written.
+
+| answer | a run that believes the answer |
+|---|---|
+| the columns, place and options of an input | compares them with those of now after its write |
+| the files in the directory of an input | finds by them that nothing is new there; else it lists the files itself |
+
+Another program may write meanwhile. A run then sees its inputs as they were earlier in the invocation, as a run that
+was faster would have seen them, and the next run sees the rest.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+#: comments before a statement, such as dbt's own
+_COMMENTS = re.compile(r"(?:\s+|/\*.*?\*/|--[^\n]*\n)+", re.DOTALL)
+#: the first words of statements that write nothing. WITH and FROM may begin an INSERT
+_READS = re.compile(r"(SELECT|SHOW|DESC|DESCRIBE|EXPLAIN)\b", re.IGNORECASE)
+
+
+def may_write(sql: str) -> bool:
+    """Whether a statement may write rows, or change relations or settings.
+
+    >>> may_write("/* dbt */ insert into t select 1"), may_write("with a as (select 1) select * from a")
+    (True, True)
+    >>> may_write("-- a test\\nselect 1"), may_write("describe extended t")
+    (False, False)
+    """
+    comments = _COMMENTS.match(sql)
+    return not _READS.match(sql, comments.end() if comments else 0)
+
+
+class SharedAnswers:
+    """The answers that the threads of one invocation share."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._answers: dict[str, Any] = {}
+        self._written = 0
+
+    def forget(self) -> None:
+        """Note that a statement or a model may have written, or that an answer was found to be old."""
+        with self._guard:
+            self._written += 1
+            self._answers.clear()
+
+    def now(self) -> int:
+        """How often the answers were forgotten. An answer that was asked for before is not kept after."""
+        with self._guard:
+            return self._written
+
+    def find(self, question: str) -> Any:
+        """The answer to a question; None where nobody has asked since."""
+        with self._guard:
+            return self._answers.get(question)
+
+    def keep(self, question: str, answer: object, since: int) -> None:
+        """Keep an answer. since: `now` before the question was sent."""
+        with self._guard:
+            if since == self._written:
+                self._answers[question] = answer
+
+    def once(self, question: str, ask: Callable[[], T]) -> T:
+        """The answer to a question, asked for where nobody has asked since. Two threads may both ask."""
+        found = self.find(question)
+        if found is None:
+            since = self.now()
+            found = ask()
+            self.keep(question, found, since)
+        answer: T = found
+        return answer
