@@ -173,6 +173,7 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000 --rounds 3
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000 --delay 0.25 --rounds 3
 	@$(BIN)/python benchmarks/choices.py --sizes 10000 100000 --changed 1 50 --rounds 1
+	@$(BIN)/python benchmarks/statement_times.py
 	@$(BIN)/python benchmarks/many_models.py --models 20 --rounds 1
 	@$(BIN)/python benchmarks/expiration.py --events 300000 --rounds 1
 	@$(BIN)/python benchmarks/restart.py --events-a-day 1000 --history 1 4 --filters json --rounds 1

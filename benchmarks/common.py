@@ -71,24 +71,39 @@ def session(home: Path, more: Mapping[str, str] | None = None) -> SparkSession:
 class Statements:
     """The statements at dbt-spark's cursor, in the order in which they were sent.
 
-    texts: of a model's run, by its name; under "" those that dbt sends around the models. delay: seconds that each
-    statement waits before Spark gets it, as on the way to a distant server. one_at_a_time: a statement waits for that
-    of another thread, as in one session of Livy.
+    texts: of a model's run, by its name; under "" those that dbt sends around the models. seconds: of each of them, to
+    its last row. delay: seconds that each statement waits before Spark gets it, as on the way to a distant server.
+    one_at_a_time: a statement waits for that of another thread, as in one session of Livy.
     """
 
     def __init__(self, delay: float = 0.0, one_at_a_time: bool = False) -> None:
         self.texts: dict[str, list[str]] = {}
+        self.seconds: dict[str, list[float]] = {}
         self.delay = delay
         turn = threading.Lock() if one_at_a_time else nullcontext()
-        execute = Cursor.execute
+        execute, fetchall = Cursor.execute, Cursor.fetchall
 
         def counted(cursor: Cursor, sql: str, *parameters: Any) -> None:
             self.texts.setdefault(model_at_work(), []).append(sql)
+            seconds = self.seconds.setdefault(model_at_work(), [])
+            began = time.perf_counter()
             with turn:
                 time.sleep(self.delay)
                 execute(cursor, sql, *parameters)
+            seconds.append(time.perf_counter() - began)
 
-        Cursor.execute = counted
+        def fetched(cursor: Cursor) -> Any:
+            began = time.perf_counter()
+            rows = fetchall(cursor)
+            if seconds := self.seconds.get(model_at_work()):  # a thread runs one model
+                seconds[-1] += time.perf_counter() - began
+            return rows
+
+        Cursor.execute, Cursor.fetchall = counted, fetched
+
+    def clear(self) -> None:
+        self.texts.clear()
+        self.seconds.clear()
 
 
 def model_at_work() -> str:

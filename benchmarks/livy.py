@@ -107,7 +107,7 @@ def measure(spark: SparkSession, project: Project, statements: Statements, delay
 
 def show(what: str, project: Project, statements: Statements, names: list[str], now: int) -> None:
     """Run models once, and print one line, with the purposes of the statements where it is one model."""
-    statements.texts.clear()
+    statements.clear()
     began = time.perf_counter()
     said = project.run("-s", *names, "--threads", "4", now=now)
     wall = time.perf_counter() - began

@@ -75,7 +75,7 @@ def measured(spark: SparkSession, project: Project, statements: Statements, size
             FIRST: [first],
         }
         for way, arguments in runs.items():
-            statements.texts.clear()
+            statements.clear()
             said = project.run("-s", *arguments, now=now)[arguments[0]]
             one = {
                 "seconds": said["seconds"],
