@@ -6,12 +6,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dbt.adapters.spark.relation import SparkRelation
 
 from dbt.adapters.sparktemporal.engine import session_facts
 from dbt.adapters.sparktemporal.engine.known_relations import KnownRelations
 from dbt.adapters.sparktemporal.engine.session_facts import SessionFacts
 from dbt.adapters.sparktemporal.engine.shared_answers import SharedAnswers
+from dbt.adapters.sparktemporal.graph.collisions import refuse_collisions
 from dbt.adapters.sparktemporal.impl import SparkTemporalAdapter
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 
 class Asked:
@@ -176,3 +179,29 @@ LISTED = "Type: VIEW\nTable Properties: [{}]\nView Text: SELECT 1\nView Original
 def test_the_commit_in_dbts_list(information: str, text: str | None) -> None:
     found = KnownRelations(("m__live",), {"m__live": information}).commit("m__live")
     assert (found and found.text) == text
+
+
+# -- five hundred models: what a model costs because of the others --
+
+
+def test_a_model_takes_its_own_relations_from_dbts_list() -> None:
+    names = [f"m{number:03}{suffix}" for number in range(500) for suffix in ("", "__live", "__diffs")]
+    listed = [SparkRelation.create(schema="s", identifier=name) for name in [*names, "M007__Diffs_1"]]
+    adapter: Any = object.__new__(SparkTemporalAdapter)
+    adapter.connections = SimpleNamespace(facts=SessionFacts())
+    adapter.list_relations = lambda database, schema: listed
+    known = adapter._known_relations(SparkRelation.create(schema="s", identifier="m007"))
+    assert known is not None and known.names == ("m007", "m007__live", "m007__diffs", "M007__Diffs_1")
+
+
+def test_models_of_other_names_are_compared_by_their_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether two models collide is asked of each pair of models."""
+    config = {"materialized": "temporal_view"}
+    nodes = [
+        {"unique_id": name, "schema": "s", "alias": name, "resource_type": "model", "config": config}
+        for name in (f"m{number:03}" for number in range(500))
+    ]
+    looked = list[str]()
+    monkeypatch.setattr(chains, "born_of", lambda model, table: looked.append(table))
+    refuse_collisions(nodes[7], [*nodes, {**nodes[7], "unique_id": "x", "alias": "m007_more"}])
+    assert looked == ["m007_more"]

@@ -274,11 +274,13 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         )
 
     def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:
-        """The relations of a model's schema as dbt's cache has them; None where a hook may have changed the model's."""
+        """The relations of a model as dbt's cache has them; None where a hook may have changed them."""
         if self.connections.facts.is_touched(str(relation.identifier)):
             return None
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
-        here = [known for known in relations if Identifier(known.schema or "") == Identifier(relation.schema or "")]
+        model = folded(relation.identifier or "")
+        own = [known for known in relations if folded(known.identifier or "").startswith(model)]
+        here = [known for known in own if Identifier(known.schema or "") == Identifier(relation.schema or "")]
         information = {folded(known.identifier or ""): getattr(known, "information", None) or "" for known in here}
         return KnownRelations(tuple(known.identifier or "" for known in here), information)
 

@@ -1,7 +1,7 @@
 """The relations of a schema as dbt listed them, which saves a query for each model.
 
-The list may be old. A run uses the list only where a mistake raises an error: reading a relation that is gone, or
-creating a relation that is there already. The run then asks again.
+The list may be old. A run uses the list only where a mistake raises an error: reading a relation that is gone, creating
+a relation that is there already, or following a commit that is not the last one. The run then asks again.
 """
 
 from __future__ import annotations

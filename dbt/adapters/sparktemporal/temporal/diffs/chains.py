@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..sql.text.identifiers import Identifier, Identifiers
+from ..sql.text.identifiers import Identifier, Identifiers, folded
 from .state import Chain, State
 
 #: each chain has at least RATIO times the rows of the next, and after a merge there are at most CHAIN_CAP chains
@@ -98,6 +98,8 @@ def is_relation_of(model: str, relation: str) -> bool:
     >>> is_relation_of("A", "a"), is_relation_of("a", "a__live"), is_relation_of("a", "a__life")
     (True, True, False)
     """
+    if not folded(relation).startswith(folded(model)):  # dbt asks about each pair of models
+        return False
     names = Identifiers([model, *(model + suffix for suffix in BESIDE)])
     return relation in names or born_of(model, relation) is not None
 
