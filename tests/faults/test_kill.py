@@ -12,17 +12,21 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from support.instants import T0
+from support.linearizable import History, Outcome
 from support.named_catalogs import NAMED, PLAIN, TABLES_ALONE, conf_of
 from support.remote_session import CONNECT, serving
 from support.session import COLD, JVM, SPARK_CONF
 
 WORKER = Path(__file__).parent / "worker.py"
+#: of the first input, as the worker reports it: the number of its rows, the sum of their ids, how many values they have
+FIRST = [10, 45, 1]
 
 
 class Places(NamedTuple):
@@ -78,8 +82,8 @@ def write_project(places: Places) -> None:
     )
 
 
-def link(places: Places, step: int, statement: int) -> tuple[dict, str | None]:
-    """Run one process; what it reported, and the statement it was killed at (None when the run ended)."""
+def link(places: Places, step: int, statement: int) -> tuple[int, dict, str | None]:
+    """Run one process -> the instant of its repair, its report, and where it was killed (None when the run ended)."""
     folder, environment = places.folder, {**os.environ, **({"SPARK_REMOTE": places.server} if places.server else {})}
     report = folder / f"report_{step}.json"
     now = T0 + 1_000_000 + step * 100_000
@@ -89,7 +93,7 @@ def link(places: Places, step: int, statement: int) -> tuple[dict, str | None]:
     assert report.exists(), done.stdout[-2000:] + done.stderr[-3000:]
     killed = Path(f"{report}.killed")
     assert killed.exists() == (done.returncode == -9), done.stderr[-3000:]
-    return json.loads(report.read_text()), killed.read_text() if killed.exists() else None
+    return now, json.loads(report.read_text()), killed.read_text() if killed.exists() else None
 
 
 @pytest.mark.landing
@@ -114,20 +118,25 @@ def test_killed_at_each_statement(places: Places) -> None:
 def chain_of_kills(places: Places, statements: Iterable[int]) -> list[str]:
     """One process a statement; ends with the first that is not killed."""
     write_project(places)
-    killed_at: list[str] = []
-    expected = None
+    history, inputs, killed_at = History(), [FIRST], []
     for step, statement in enumerate(statements):
-        found, killed = link(places, step, statement)
+        now, found, killed = link(places, step, statement)
         assert found["repaired"], found
-        if expected is not None:
-            old, new = expected
-            committed = any(word in " ".join(killed_at[-1:]) for word in ("m__diffs` AS", "DROP"))
-            assert found["before"] == (new if committed else old), (killed_at[-1], found, expected)
-            assert found["after"] == new, (killed_at[-1], found)
-        expected = (found["after"], found["input"])
+        if killed_at:
+            history.read(partial(found.get, "before"))
+        with history.run(now):
+            pass
+        history.read(partial(found.get, "after"))
+        with history.change():
+            inputs.append(found["input"])
         if killed is None:
             break
         killed_at.append(killed)
+        has_committed = any(word in killed for word in ("m__diffs` AS", "DROP"))
+        with history.run(now + 50_000, Outcome.DONE if has_committed else Outcome.NEVER):
+            pass
+    said = history.unexplained(lambda commit, read: inputs[commit.version])
+    assert not said, (killed_at, said)
     assert killed is None, "the statements had no end"
     # given back, whoever held it: a run with something to write takes over the lock of a process that is gone
     assert "m__lock" not in found["tables"]
