@@ -4,7 +4,7 @@
     python benchmarks/statement_times.py --rounds 9 --payments 100000
 
 A run with 1 % new payments, one with nothing new, and a plain incremental append, in turn. Milliseconds are those of
-dbt-spark's cursor, from the statement to its last row. Printed is a table for docs/architecture/statements.md.
+dbt-spark's cursor, from the statement to its last row. docs/architecture/statements.md has the table.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(payments: int, rounds: int) -> None:
         spark = session(Path(folder))
         project, statements = Project(Path(folder)), Statements()
         add(spark, "payments", payments, START - WINDOW * DAY, START)
-        project.model("kept", KEPT.format(table=f"{SCHEMA}.payments"), materialized="temporal_view")
+        project.model("kept_payments", KEPT.format(table=f"{SCHEMA}.payments"), materialized="temporal_view")
         project.model(
             "appended",
             f"select id, customer, amount, ts from {SCHEMA}.payments "
@@ -66,7 +66,7 @@ def main(payments: int, rounds: int) -> None:
         for turn in range(1, rounds + 3):  # two to warm up
             now = START + turn * STEP
             add(spark, "payments", payments // 100, now - STEP, now)
-            for what, name in (("append", "appended"), ("new rows", "kept"), ("nothing new", "kept")):
+            for what, name in (("append", "appended"), ("new rows", "kept_payments"), ("nothing new", "kept_payments")):
                 statements.clear()
                 took = project.run("-s", name, now=now)[name]["seconds"]
                 if turn > 2:
