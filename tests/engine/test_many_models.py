@@ -95,6 +95,10 @@ ALTERED = {
     "a row": (ROW,),
     "a column": ("ALTER TABLE {s}.t ADD COLUMNS (c INT)",),
     "a column and a row": ("ALTER TABLE {s}.t ADD COLUMNS (c INT)", ROW.replace("99000)", "99000), 5")),
+    "another type": (
+        "DROP TABLE {s}.t",
+        f"CREATE TABLE {{s}}.t USING parquet AS SELECT 'x' AS id, timestamp_millis({T0}L + 99000) AS hi",
+    ),
     "another table": (
         "DROP TABLE {s}.t",
         f"CREATE TABLE {{s}}.t USING parquet AS SELECT 8 AS id, timestamp_millis({T0}L + 99000) AS hi",
@@ -109,18 +113,19 @@ def test_what_another_program_does_between_two_models(
 ) -> None:
     """The run sees it, or the next run does; no row is wrong or lost."""
     source.model("a", KEPT.format(s=source.schema))
-    source.model("b", AFTER_A + KEPT.format(s=source.schema))
+    query = AFTER_A + (GROUPED if what == "another type" else KEPT).format(s=source.schema)
+    if what == "another type":
+        source.model("a", GROUPED.format(s=source.schema))
+    source.model("b", query)
     source.run(now=T0)
-    source.model(
-        "b", AFTER_A + KEPT.format(s=source.schema), pre_hook=[sql.format(s=source.schema) for sql in ALTERED[what]]
-    )
+    source.model("b", query, pre_hook=[sql.format(s=source.schema) for sql in ALTERED[what]])
     with monkeypatch.context() as patched:
         patched.setattr(connections, "may_write", lambda sql: False)  # as if nobody here had sent the statements
         said = source.run(now=T0 + 10)
     assert "unchanged" in said.of("a").message, said.text
     # `b` believes the list of `a`, and finds the row at its next run. Its plan shows the other columns
     assert ("no input changed" in said.of("b").message) is (what == "a row"), said.text
-    source.model("b", AFTER_A + KEPT.format(s=source.schema))
+    source.model("b", query)
     source.run(now=T0 + 20)
     for name in "ab":
         check(source, name, T0 + 20)

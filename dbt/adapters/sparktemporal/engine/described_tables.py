@@ -72,7 +72,7 @@ def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
 def forget_named(warehouse: Warehouse, sql: str) -> bool:
     """Have the session forget the tables that a text names with a schema, as another session may have altered them.
 
-    -> whether Spark now tells other columns of a table than before.
+    -> whether the session, or another model of the invocation, remembered other columns than a table has.
     """
     named: dict[str, None] = {}
     with suppress(Refusal):
@@ -82,7 +82,8 @@ def forget_named(warehouse: Warehouse, sql: str) -> bool:
     for name in named:
         with allowing(Cause.NOT_TAKEN):  # there is no such table, which the run itself says
             warehouse.forget(name)
-    return any(_columns(warehouse, name) != columns for name, columns in before.items())
+    now = {name: _columns(warehouse, name) for name in named}
+    return now != before or any(warehouse.is_shared_otherwise(name, columns) for name, columns in now.items())
 
 
 def _columns(warehouse: Warehouse, table: str) -> list[tuple[str, str]] | None:

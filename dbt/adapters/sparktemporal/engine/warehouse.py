@@ -182,8 +182,16 @@ class Warehouse:
         """A table, as DESCRIBE showed it to a model of the invocation, see `shared_answers`."""
         if self._facts is None:
             return self.table(relation)
-        name = folded(identifiers.dotted(identifiers.within(identifiers.parts(relation), self.catalog())))
-        return self.shared().once(f"DESCRIBE {name}", lambda: self.table(relation))
+        return self.shared().once(self._described(relation), lambda: self.table(relation))
+
+    def is_shared_otherwise(self, relation: str, columns: Sequence[tuple[str, str]] | None) -> bool:
+        """Whether a model of the invocation was told other columns of a table than these, by `shared_table`."""
+        told: TableInfo | None = self.shared().find(self._described(relation)) if self._facts else None
+        return told is not None and list(told.columns) != columns
+
+    def _described(self, relation: str) -> str:
+        """The question of `shared_table`."""
+        return "DESCRIBE " + folded(identifiers.dotted(identifiers.within(identifiers.parts(relation), self.catalog())))
 
     def forget(self, table: str) -> bool:
         """Have the session forget a table (as SQL names it), once. False where the session was told before.
