@@ -20,27 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dbt.adapters.sparktemporal.spark_log import QUIET
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.comet import nodes
+
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 ROOT = Path(__file__).parents[1]
 SCHEMA = "bench"
-
-
-def with_comet() -> dict[str, str]:
-    """Settings for Apache DataFusion Comet, which executes parts of plans as native code while spark.comet.enabled."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from support.jars import jars
-
-    (jar,) = map(str, jars("comet"))
-    return {
-        "spark.jars": jar,
-        "spark.driver.extraClassPath": jar,  # its shuffle is of one class loader with Spark's
-        "spark.plugins": "org.apache.spark.CometPlugin",
-        "spark.shuffle.manager": "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager",
-        "spark.comet.exec.shuffle.enabled": "true",
-        "spark.comet.enabled": "false",
-        "spark.memory.offHeap.enabled": "true",
-        "spark.memory.offHeap.size": "4g",
-    }
 
 
 def session(home: Path, more: Mapping[str, str] | None = None) -> SparkSession:
@@ -210,28 +195,5 @@ def stages(spark: SparkSession) -> dict[str, int]:
     return total
 
 
-def operators(spark: SparkSession, sql: str) -> list[str]:
-    """The operators of the plan by which a query ran."""
-    frame = spark.sql(sql)
-    frame.collect()
-    return [plan.nodeName() for plan in _nodes(frame)]
-
-
 def _leaves(frame: DataFrame) -> Iterator[Any]:
-    return (plan for plan in _nodes(frame) if plan.children().isEmpty())
-
-
-def _nodes(frame: DataFrame) -> Iterator[Any]:
-    """The operators of the plan that ran, inside of the stages of adaptive execution too."""
-    todo = [frame._jdf.queryExecution().executedPlan()]
-    while todo:
-        plan = todo.pop()
-        kind = plan.getClass().getSimpleName()
-        if kind == "AdaptiveSparkPlanExec":
-            todo.append(plan.executedPlan())
-        elif kind.endswith("QueryStageExec"):
-            todo.append(plan.plan())
-        else:
-            children = plan.children()
-            todo += [children.apply(i) for i in range(children.size())]
-            yield plan
+    return (plan for plan in nodes(frame) if plan.children().isEmpty())

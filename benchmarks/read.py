@@ -25,7 +25,6 @@ import matplotlib
 from common import (
     SCHEMA,
     Project,
-    operators,
     phases,
     ratio,
     read_all,
@@ -33,12 +32,13 @@ from common import (
     scanned,
     session,
     spread,
-    with_comet,
 )
 from pyspark.sql import SparkSession
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+
+from support.comet import shares, with_comet
 
 HOUR, DAY = 3_600_000, 86_400_000
 KEYS, DAYS, WINDOW = 10_000, 90, 30
@@ -184,8 +184,9 @@ def use(spark: SparkSession, engine: str) -> None:
 
 def left_to_spark(spark: SparkSession, sql: str) -> list[str]:
     """The operators that Comet leaves to Spark, in a query that has run."""
-    moving = ("ColumnarToRow", "RowToColumnar", "WholeStageCodegen", "InputAdapter", "OverwriteByExpression")
-    return sorted({name for name in operators(spark, sql) if not name.startswith(("Comet", *moving))})
+    frame = spark.sql(sql)
+    frame.collect()
+    return sorted(set(shares(frame)[1]))
 
 
 def plot(times: dict[str, dict[str, list[float]]], number: int, target: Path) -> None:

@@ -15,7 +15,16 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.over_time.changes import Request, changes
 from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
-from support.cases import CASES, create, create_inputs, model_name, plain, wanted
+from support.cases import (
+    CASES,
+    REFUSED,
+    create_inputs,
+    create_rejected,
+    model_name,
+    over_rejected,
+    plain,
+    wanted,
+)
 from support.project import Project, is_named
 from support.sampled import asked, each
 
@@ -32,7 +41,7 @@ def all_cases(tmp_path_factory: pytest.TempPathFactory, spark: Any, request: pyt
         start = min([start, *(parse_instant(c["at"]) for c in case["checks"])])
     for number in asked(request, "number"):
         project.model(f"r_{number}", over_rejected(CASES["reject"][number]["sql"], project))
-    create(project, "rejected", REJECTED, REJECTED_ROWS)
+    create_rejected(project)
     result = project.run("--threads", "2", now=start, check=False)
     answered = [c for c in kept if result.of(model_name(c)).status == "success"]
     reads = project.render(
@@ -52,21 +61,7 @@ def is_beyond(case: dict[str, Any], spark: Any) -> bool:
     return is_named(spark) and "interval day to second" in case["columns"].values()
 
 
-#: what the entries of `reject` name: ts, k and id
-REJECTED = {"id": "int", "ts": "timestamp", "k": "string"}
-REJECTED_ROWS: list[list[Any]] = [
-    [1, "1970-01-01 00:00:01.000", "a"], [2, "1970-01-01 01:00:00.500", "b"], [3, None, "a"],
-    [4, "1970-01-02 00:00:00.000", None], [5, "1970-01-01 00:00:01.0005", "a"],
-]  # fmt: skip
-#: the mathematically right answer is not attempted
-REFUSED = (
-    "mz_now takes no arguments", "not a predicate", "inside an aggregate argument",
-)  # fmt: skip
 INSTANTS = [0, 999, 1000, 1001, 3_600_000, 3_600_501, 300_001, 86_399_999, 86_400_000, 86_700_001, 172_800_000]
-
-
-def over_rejected(sql: str, project: Project) -> str:
-    return sql.replace(" FROM t", f" FROM {project.schema}.rejected AS t")
 
 
 @pytest.mark.parametrize("number", each(10, range(len(CASES["reject"]))), ids=lambda n: CASES["reject"][n]["why"])

@@ -12,6 +12,16 @@ import yaml
 from support.project import Project
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "conformance" / "cases.yaml").read_text())
+#: what the entries of `reject` name: ts, k and id
+REJECTED = {"id": "int", "ts": "timestamp", "k": "string"}
+REJECTED_ROWS: list[list[Any]] = [
+    [1, "1970-01-01 00:00:01.000", "a"], [2, "1970-01-01 01:00:00.500", "b"], [3, None, "a"],
+    [4, "1970-01-02 00:00:00.000", None], [5, "1970-01-01 00:00:01.0005", "a"],
+]  # fmt: skip
+#: `why` of the entries of which the mathematically right answer is not attempted
+REFUSED = (
+    "mz_now takes no arguments", "not a predicate", "inside an aggregate argument",
+)  # fmt: skip
 
 
 def literal(value: Any, spark_type: str) -> str:
@@ -94,3 +104,12 @@ def relation_sql(case: dict[str, Any], tables: dict[str, str]) -> str:
             out += sql[last : token.start] + tables[token.text] + ("" if aliased else f" AS {token.text}")
             last = token.end + 1
     return out + sql[last:]
+
+
+def create_rejected(project: Project) -> None:
+    """The table of the entries of `reject`."""
+    create(project, "rejected", REJECTED, REJECTED_ROWS)
+
+
+def over_rejected(sql: str, project: Project) -> str:
+    return sql.replace(" FROM t", f" FROM {project.schema}.rejected AS t")
