@@ -17,6 +17,7 @@ from dbt.adapters.sparktemporal.looking.other_engines import sql_of
 from support.histories import small_limits
 from support.instants import DAY, HOUR, T0
 from support.project import Project
+from support.readers import place_of
 
 pytestmark = pytest.mark.usefixtures("settings_as_before")
 
@@ -56,6 +57,9 @@ MODELS = {
                "where mz_now() >= hi", "rows"),
     "exists": ("select id from {t} a where mz_now() < hi and exists (select 1 from {t} b where b.k = a.k "
                "and b.id <> a.id and mz_now() < b.hi)", "rows"),
+    "named": ("with kept as (select id, k, amount from {t} where mz_now() < hi), per as (select k, count(*) as n, "
+              "sum(amount) as total from kept group by k) select kept.id, per.n, per.total from kept join per "
+              "on kept.k = per.k", "rows"),
     "kind_of": ("select id, case when amount > 5 then 'much' when amount is null then 'none' else 'little' end "
                 "as kind, coalesce(name, '?') as name, mz_now() >= lo as begun from {t} where mz_now() < hi", "rows"),
 }  # fmt: skip
@@ -239,15 +243,11 @@ def test_a_macro_prints_it(project: Project) -> None:
     assert sorted(i for i, _ in of_duckdb(pinned, project.state().columns)) == [7, 8]
     named = project.render(f"{{{{ temporal_sql(ref('m'), chains='tables', instant={T0 + 3}) }}}}")
     (chain,) = project.state().chains
-    where = f"{warehouse_place(project, chain.table)}/*.parquet"
+    where = f"{place_of(project, chain.table)}/*.parquet"
     setup = f'CREATE SCHEMA "{project.schema}"; CREATE VIEW "{project.schema}"."{chain.table}" AS FROM \'{where}\''
     assert of_duckdb(named, project.state().columns, setup) == of_duckdb(sql, project.state().columns)
     refused = project.dbt("compile", "--inline", "{{ temporal_sql('m') }}", check=False)
     assert "temporal_sql(ref('m'), dialect='duckdb')" in refused.text
-
-
-def warehouse_place(project: Project, table: str) -> str:
-    return dict(r[:2] for r in project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.{table}"))["Location"].removeprefix("file:")
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def test_an_odd_place_and_odd_names(project: Project, odd_place: str, monkeypatc
     project.model("m", f"select * from {project.schema}.t where mz_now() < `Hi`")
     project.run(now=T0)
     assert project.state().chains[0].bucketed
-    assert odd_place.split("/")[-1] in warehouse_place(project, project.state().chains[0].table)
+    assert odd_place.split("/")[-1] in place_of(project, project.state().chains[0].table)
     with duckdb.connect() as connection:
         for t in (T0, T0 + 9999 * 44, T0 + 9999 * 44 - 1):
             found = connection.sql(f"SELECT COLUMNS(*)::VARCHAR FROM ({printed(project, 'm', t)}) AS m")

@@ -119,6 +119,13 @@ class Grammar:
         ]) + kept  # fmt: skip
 
     def query(self) -> str:
+        rng, query = self.rng, self.written()
+        if rng.random() < 0.8:
+            return query
+        again = rng.choice(["", " union all select * from w", " cross join (select count(*) as m from w)"])
+        return f"with w as ({query}) select * from w{again}"
+
+    def written(self) -> str:
         rng = self.rng
         form = rng.choice(["rows", "rows", "rows", "groups", "windows", "joined", "sets", "distinct", "totals"])
         if form == "totals":

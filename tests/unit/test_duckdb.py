@@ -69,6 +69,10 @@ REFUSED = {
     "select id from mz_core_c0 cluster by id": "a clause of it is not translated",
     "select hour(ts) as h, ts + interval 1 month as later from mz_core_c0": "no translation",
     "select date_format(ts, 'E') as day from mz_core_c0": "DATE_FORMAT",
+    "with recursive w as (select id from mz_core_c0) select id from w": "a WITH of this kind",
+    "select id from mz_core_c0 q where exists (with w as (select id as a from mz_core_c0 r where r.id = q.id) "
+    "select a from w)": "where it comes from is not known",
+    "with w as (select max_by(id, x) as id from mz_core_c0) select name from mz_core_c0": "no translation",
     "select cost / cast(cost as decimal(38,2)) as share from mz_core_c0": "no translation",
 }
 
@@ -80,6 +84,21 @@ def test_what_is_not_the_same_is_refused(sql: str) -> None:
     lines = str(found.value).splitlines()
     assert REFUSED[sql] in str(found.value), found.value
     assert [line.split(":")[0] for line in lines] == [f"{found.value.code} found", "why", "instead"]
+
+
+def test_a_name_of_a_with_is_the_innermost_one() -> None:
+    sql, columns = translated(
+        "with w as (select id from mz_core_c0), v as (with w as (select name from w cross join mz_core_c0) select * "
+        "from w) select v.*, w.* from v cross join w",
+        CORE,
+        SESSION,
+    )
+    assert [(name, kind.name) for name, kind in columns] == [("name", "text"), ("id", "integer")]
+    assert [line.strip() for line in sql.splitlines() if "AS (" in line] == [
+        'WITH "w" AS (',
+        '), "v" AS (',
+        'WITH "w" AS (',
+    ]
 
 
 def test_names_in_a_group_by_are_those_of_the_source() -> None:

@@ -119,12 +119,37 @@ def _refuse_names(clause: exp.Expr, names: set[str]) -> None:
 class _Queries:
     def __init__(self, cores: Mapping[str, Mapping[str, Kind]], session: Session) -> None:
         self._cores, self._session = cores, session
+        self._named: dict[str, Mapping[str, Kind]] = {}  # the queries of the WITHs around
 
     def of(self, node: exp.Expr, above: Expressions | None) -> Query:
         if isinstance(node, exp.Subquery):
             if has_other_parts(node, ("this", "alias")):
                 raise refusal(node, "a clause after a query in parentheses is not translated")
             return self.of(node.this, above)
+        if not node.args.get("with_"):
+            return self._body(node, above)
+        around = self._named
+        try:
+            listed = self._with(node.args["with_"])
+            sql, columns = self._body(node, above)
+        finally:
+            self._named = around
+        return f"WITH {listed}\n{sql}", columns
+
+    def _with(self, node: exp.With) -> str:
+        """The queries of a WITH, each of which may read those before it."""
+        if has_other_parts(node, ("expressions",)):
+            raise refusal(node, "a WITH of this kind is not translated")
+        listed = []
+        for query in node.expressions:
+            if has_other_parts(query, ("this", "alias")) or query.alias_column_names:
+                raise refusal(query, "a query of a WITH in this form is not translated")
+            sql, columns = self.of(query.this, None)
+            self._named = {**self._named, query.alias: dict(columns)}
+            listed.append(f"{types.quote(query.alias)} AS (\n{indent(sql, 2)}\n)")
+        return ", ".join(listed)
+
+    def _body(self, node: exp.Expr, above: Expressions | None) -> Query:
         if isinstance(node, exp.SetOperation):
             return self._set(node, above)
         if isinstance(node, exp.Select):
@@ -134,7 +159,7 @@ class _Queries:
     def _set(self, node: exp.SetOperation, above: Expressions | None) -> Query:
         (one, columns), (other, others) = self.of(node.left, above), self.of(node.right, above)
         alike = [k for _, k in columns] == [k for _, k in others]
-        if not alike or any(node.args.get(x) for x in ("with_", "by_name", "side", "kind", "order", "limit", "offset")):
+        if not alike or any(node.args.get(x) for x in ("by_name", "side", "kind", "order", "limit", "offset")):
             raise refusal(node, "its sides have columns of several types, or it has clauses that are not translated")
         distinct = node.args.get("distinct")
         if distinct:
@@ -143,7 +168,7 @@ class _Queries:
         return f"({one})\n{word}\n({other})", columns
 
     def _select(self, node: exp.Select, above: Expressions | None) -> Query:
-        if has_other_parts(node, _TRANSLATED) or node.args.get("kind") or node.args.get("with_"):
+        if has_other_parts(node, _TRANSLATED) or node.args.get("kind"):
             raise refusal(node, "a clause of it is not translated")
         sources: dict[str, Mapping[str, Kind]] = {}
         env = Expressions(self._session, sources, above, self._further)
@@ -184,6 +209,9 @@ class _Queries:
         plain = not has_other_parts(node, ("this", "alias"))
         if isinstance(node, exp.Table) and node.name in self._cores and plain:
             sources[node.alias_or_name] = self._cores[node.name]
+            return f"{types.quote(node.name)} AS {alias}"
+        if isinstance(node, exp.Table) and node.name in self._named and plain:
+            sources[node.alias_or_name] = self._named[node.name]
             return f"{types.quote(node.name)} AS {alias}"
         if isinstance(node, exp.Subquery) and plain:
             sql, columns = self.of(node.this, env.above)
