@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check lineage-check release-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-engines test-matrix wheel wheel-check lineage-check release-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -81,7 +81,7 @@ test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the
 	@$(PYTEST) --long --durations 10 --junit-xml build/metastore.xml \
 	  -m "(metastore or landing) and not deep and not lake" tests/unit $(FOLDERS)
 
-test-deep: test test-metastore test-lake test-catalogs test-connect test-cluster test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test test-metastore test-lake test-catalogs test-connect test-cluster test-engines test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 	@$(TRIED) session "Hive metastore" parquet "passed: make test test-metastore"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test test-metastore"
 
@@ -131,6 +131,17 @@ test-cluster: java $(VENV)/.test ## over a standalone cluster on loopback: execu
 	@echo "== tests over a master, two workers and a Thrift server"
 	@$(BIN)/python -m pytest tests/cluster
 	@$(TRIED) "thrift, standalone cluster" "Hive metastore" parquet "passed: make test-cluster"
+
+# Sail brings a client of Spark Connect of its own, which would stand in the place of pyspark
+$(VENV)-sail/.made: constraints-sail.txt
+	@echo "== setting up $(VENV)-sail: Sail"
+	@$(PYTHON) -m venv $(VENV)-sail
+	@$(VENV)-sail/bin/python -m pip install --quiet --disable-pip-version-check -r constraints-sail.txt
+	@touch $@
+
+test-engines: setup $(VENV)-sail/.made ## the same files read by Spark, by Comet (from Maven Central), by Sail and by DuckDB (ten minutes)
+	@echo "== each conformance and realistic model at five instants, by four engines"
+	@$(BIN)/python -m pytest --catalog in-memory tests/engines
 
 $(VENV)/.mutants: $(VENV)/.made
 	@$(call install,mutants)

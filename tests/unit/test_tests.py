@@ -106,14 +106,14 @@ def test_one_place_reads_a_state() -> None:
     assert not [str(f) for f in FILES if "read_state(Warehouse" in f.read_text() and f != Path(__file__)]
 
 
-LAKES = folders_of("test-lake") | {TESTS / "catalogs", TESTS / "connect", TESTS / "cluster"}
+LAKES = folders_of("test-lake") | {TESTS / name for name in ("catalogs", "connect", "cluster", "engines")}
 MODULES = [f for f in FILES if f.name.startswith("test_")]
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda f: str(f.relative_to(TESTS)))
 def test_a_target_runs_each_module(file: Path) -> None:
     """make test and make test-metastore name the same folders, and marks decide. make test-deep takes what is deep."""
-    names = ("test", "test-metastore", "test-lake", "test-catalogs", "test-connect", "test-cluster")
+    names = ("test", "test-metastore", "test-lake", "test-catalogs", "test-connect", "test-cluster", "test-engines")
     targets = {target: folders_of(target) for target in names}
     assert targets["test"] == targets["test-metastore"]
     assert any(folder in file.parents for folders in targets.values() for folder in folders)
