@@ -149,20 +149,30 @@ def conditional_aggregation(rng: Rng, _: int = 0) -> str:
 
 
 def protected(rng: Rng, _: int = 0) -> str:
-    """Like `conditional_aggregation`: the first branch keeps later ones from the index 0, which any rules refuse."""
+    """Like `conditional_aggregation`: the first branch keeps later ones from the index 0, which any rules refuse.
+
+    The first aggregate tests the index by itself: kept per group, its rows would be filtered by this test alone.
+    """
     holds, then = rng.sample(WINDOWS[:5], 2)
     value, call = rng.choice(["v", "price", "1"]), rng.choice(["sum", "count", "avg", "max"])
     at = "try_element_at(array(3, 1, 2), v)"
+    tested = rng.choice(
+        [
+            f"sum(case when {holds} or v = 0 then {value} when {at} > 1 then v end)",
+            f"sum(case when coalesce({holds} or v = 0, true) then {value} when {at} > 1 then -1 else 0 end)",
+        ]
+    )
     forms = [
-        f"{call}(case when {holds} or v = 0 then {value} when {at} > 1 then v end)",
         f"{call}(case when {holds} or v = 0 then {value} when {at} > 1 and {then} then -1 else 0 end)",
         f"{call}(case when v = 0 then {value} when {holds} then {at} else v end)",
         f"{call}(if({holds} or v = 0, {value}, if({then}, {at}, 1)))",
-        f"count_if(({then} or k = 'k1') and {at} = 1) filter (where ({holds}) and v <> 0)",
     ]
-    calls = ", ".join(f"{one} AS a{i}" for i, one in enumerate(rng.sample(forms, 2)))
+    calls = ", ".join(f"{one} AS a{i}" for i, one in enumerate([tested, rng.choice(forms)]))
     return f"select k, {calls}, count(*) as n from {{t}} group by k"
 
+
+#: for these an index of `protected` is 0, and each window of theirs comes and goes
+OF_INDEX_0 = [(9, n, "k1", 0, 1.0, T0 + n * STEP, T0 + (n + 4) * STEP, 0) for n in range(4)]
 
 #: the clock over values of groups
 ABOVE = [
@@ -288,11 +298,16 @@ def state_of(model: Model, columns: list[tuple[str, str]], chains_: dict[str, li
 
 
 def drive(
-    project: Project, count: int, seed: int, ansi: bool = False, make: Callable[[Rng, int], str] | None = None
+    project: Project,
+    count: int,
+    seed: int,
+    ansi: bool = False,
+    make: Callable[[Rng, int], str] | None = None,
+    always: Sequence[tuple] = (),
 ) -> dict[str, int]:
     """How many queries are kept per group and per row, have parts that a read evaluates, and have inputs kept whole.
 
-    make: the text of the n-th query.
+    make: the text of the n-th query. always: rows that the input has at each run, beside those that are drawn.
     """
     rng, done = Rng(seed), 0
     warehouse = Warehouse(project.rows)
@@ -303,7 +318,7 @@ def drive(
         inputs = []
         for version in range(3):
             inputs.append(f"mz_agg_{version}")
-            load(project, inputs[-1], [(r[0], *r[1:]) for r in rows])
+            load(project, inputs[-1], [*always, *rows])
             rows = change(rng, rows, rng.randrange(3))
         moments = sorted({t for r in rows for t in (r[5], r[6]) if t is not None and t >= AS_OF[-1]})
         near = [t + d for t in rng.sample(moments, min(2, len(moments))) for d in (-1, 0)]
