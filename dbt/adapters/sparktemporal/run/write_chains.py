@@ -134,7 +134,10 @@ def _refuse_incomplete(tools: Tools, plan: RunPlan) -> None:
 
 
 def look(tools: Tools, plan: RunPlan, manifest: str, reading: Reading) -> tuple[RunPlan, Busy, Counts]:
-    """Ask, by one statement, all that a run must know before its commit -> (plan, changed inputs, counts)."""
+    """Look at the inputs again and count what was written, before the commit -> (plan, changed inputs, counts).
+
+    One statement asks for all of it, except whether the query was redefined, and the changes of Delta tables.
+    """
     if not plan.capture.is_same:
         conflicts.refuse_redefined(tools.warehouse, plan, plan.capture)
     asked, listed = counting.asked(tools, plan, reading), _listed(plan, manifest)
@@ -150,7 +153,7 @@ def look(tools: Tools, plan: RunPlan, manifest: str, reading: Reading) -> tuple[
 
 
 def tables_of(plan: RunPlan, reading: Reading) -> list[str]:
-    """The tables that a read has written."""
+    """The tables that one attempt has written: a chain for each changed core, and the late rows."""
     return [*(plan.chain(core.name) for core in plan.changed), *([plan.late()] if reading.missed else [])]
 
 

@@ -63,8 +63,8 @@ class Change:
     def splits(self, unit: int) -> bool:
         """Whether instants, truncated to a unit (s) of local time, go back at the change.
 
-        They do where local time goes on inside a unit that began within the gap, not at its start; or, in an overlap,
-        inside a unit that is earlier than the last unit before the change.
+        They do where local time goes on inside a unit (not at its start) that began after the gap began; or, in an
+        overlap, that is earlier than the unit in which local time stopped.
 
         >>> Change(63593070, -2670, 0).splits(60), Change(1711846800, 3600, 7200).splits(3600)
         (True, False)
@@ -108,9 +108,9 @@ class Zone:
 
 
 def turns(changes: Iterable[Change]) -> tuple[int, ...]:
-    """The times of day (ms after midnight) at which the local time of some changes leaps or goes back, from and to.
+    """The times of day (ms after midnight, local) of some changes: where local time stops, and where it goes on.
 
-    Each is also given moved by the length of its change, to either side.
+    With each time come the times that lie the length of the change earlier and later; they may be outside of a day.
 
     >>> [turn / 3_600_000 for turn in turns([Change(1711846800, 3600, 7200), Change(1729990800, 7200, 3600)])]
     [1.0, 2.0, 3.0, 4.0]

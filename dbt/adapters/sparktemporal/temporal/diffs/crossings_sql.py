@@ -33,7 +33,7 @@ At = Callable[[str], str]
 
 
 def crossings(step: MonotoneComparison, calls: Mapping[int, str]) -> str:
-    """SQL of an array with all instants from mz_lower to before mz_upper where the sign changes, and maybe others."""
+    """SQL of an array with all instants after mz_lower and before mz_upper where the sign changes, and maybe others."""
     return _Search(step, calls).crossings()
 
 
@@ -104,8 +104,8 @@ class _Search:
     def _around(self, instant: str) -> str:
         """The beginnings of the cells around an instant.
 
-        If the zone's offset is known to be constant around the instant, only the two cells that meet at the instant are
-        given, and no cell for mz_lower.
+        Where the zone's offset is known not to change around the instant, two cells are enough: the one that begins at
+        the instant and the one before. Around mz_lower there is then nothing to look for, so no cell is given.
         """
         grid, is_first = self.grid, instant == "mz_lower"
         before = 0 if is_first else grid.reach

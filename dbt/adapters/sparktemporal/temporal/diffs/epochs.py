@@ -38,5 +38,5 @@ def at(state: State, t: int) -> Epoch | None:
 
 
 def remembered(old: State) -> State:
-    """The part of an old state that reads of its epoch need."""
+    """The part of an old state that is needed to read the model at an instant of its epoch."""
     return old.advanced(past=(), retired=(), files={}, inputs={}, manifest="", statistics="", state_table="", late=None)

@@ -1,6 +1,7 @@
-"""The state of a model: everything that reads and the next run need, except the rows.
+"""The state of a model: all that a read or the next run has to know, except the rows.
 
-The rows are in the chains, so a state is small. `state_text` keeps the state in the text of `<model>__live`.
+The rows are in the chains, so a state is small. `state_text` keeps it in the text of `<model>__live`; a long state is
+in a table that this text names.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ ListedFile = tuple[str, int, int, str]
 
 @dataclass(frozen=True)
 class State:
-    """One commit of a model. Reads are answered from `since` to `expiration`. Instants are ms."""
+    """One commit of a model. It answers reads from `since` to `answers_until`. Instants are ms."""
 
     model: str
     #: quoted, as SQL names it
@@ -188,7 +189,7 @@ class State:
 
     @property
     def beside_chains(self) -> tuple[str, ...]:
-        """The tables that stay as they are when the chains are written anew."""
+        """The tables that temporal_consolidate, which writes only the chains anew, leaves as they are."""
         late = [name for name, _ in self.late.tables] if self.late else []
         return (*filter(None, (self.manifest, self.statistics)), *late, *(t for e in self.past for t in e.tables))
 

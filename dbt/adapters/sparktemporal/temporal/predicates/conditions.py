@@ -61,7 +61,8 @@ class Edge:
 class MonotoneComparison:
     """A monotone function of the clock against an expression without the clock, both over the row expressions.
 
-    search, turns, grid and guards are known once Spark was asked for types.
+    turns, grid and guards are known once Spark was asked for types; so is search, except `LISTED`, which the analysis
+    sets: then `other` is the list of the instants of change.
     """
 
     function: exp.Expr
@@ -304,7 +305,10 @@ class _Analysis(PredicateVisitor[None]):
         self.steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
 
     def _listed(self, clock: exp.Expr, instants: exp.Expr) -> None:
-        """Record a step for the instants in an ARRAY of the row (ms). The step's function is CAST(mz_now() AS DATE)."""
+        """Record a step whose changes an ARRAY of the row lists (ms).
+
+        Its function, CAST(mz_now() AS DATE), is not searched: it says that the changes follow the clock's local date.
+        """
         listed = self._column(exp.cast(instants, "ARRAY<BIGINT>"))
         date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
         self.steps.append(MonotoneComparison(date, listed, (), search=LISTED))

@@ -1,7 +1,7 @@
 """Casts to INT of a number of the clock that may be a DOUBLE: `int((unix_timestamp(mz_now()) - n) / 60)`.
 
-Such a cast cuts the number towards zero, so it rises with the number. A number beyond an INT raises an error or gives
-the nearest INT, by a setting of the session; of other types the cast wraps around.
+Such a cast cuts the number towards zero, so the result rises with the number. Beyond an INT, ANSI mode raises an
+error. Without ANSI mode a DOUBLE gives the nearest INT, and a number of another type wraps around.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def cuts_double(node: exp.Expr) -> bool:
 
 
 def cut_doubles(node: exp.Expr) -> list[exp.Expr]:
-    """The arguments of the casts to INT in a function of the clock which have to be DOUBLEs.
+    """The numbers that a function of the clock casts to INT, and that are DOUBLEs if every column is a BIGINT.
+
+    With the real types of the columns, a caller checks again that each of them is a DOUBLE.
 
     >>> from ..sql.text.dialect import expression
     >>> [render(x) for x in cut_doubles(expression("CAST((mz_now() - ms) / 1000 AS INT) + int(k / 2)"))]

@@ -4,8 +4,9 @@
     date_format(t, 'yyyy-MM-dd')        texts in the order of the instants
     date_format(t, 'dd-MM-yyyy')        texts in another order
 
-The value is computed for every day of a year. It must not fall from one day to the next, or from the last day of a year
-to the first of the next. Nothing is concluded from the names of functions.
+The value is computed for each day of a common year and of a leap year; the months alone, or the weeks alone, are used
+where they decide it. It must not fall within a day, from one day to the next, or from the last day of a year to the
+first of the next. Nothing is concluded from the names of functions.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ def ordered(node: exp.Expr) -> Ordered | None:
 
 
 def _in(node: exp.Expr, of: exp.Expr) -> exp.Expr:
-    """A copy of the part of `node` that has the text of `of`. Calls in the copy keep their offsets in the model."""
+    """A copy of the part of `node` whose text is that of `of`.
+
+    `of` was parsed from a text by itself. In the copy each mz_now() still knows its place in the model's SQL.
+    """
     text = render(of)
     part = next((part for part in node.walk() if render(part) == text), None)
     if part is None:  # seconds that become an instant
@@ -161,7 +165,7 @@ _ENDS = ((HOUR, 23), (MINUTE, 59), (SECOND, 59), (FRACTION, 999_999))
 
 
 def _rises(days: list[Number], years: list[list[Number]]) -> bool:
-    """Whether a value rises within each day, from each day to the next, and from the last to the next year's first."""
+    """Whether a value never falls: within each day, from day to day, and from the last day to the next year's first."""
     by_year = {value.of[YEAR] for of_year in years for value in of_year}
     if len(by_year) > 1 or not all(map(_rises_in_a_day, days)):
         return False

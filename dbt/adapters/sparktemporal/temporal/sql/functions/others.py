@@ -1,7 +1,8 @@
-"""The names of Spark's functions without a row in the registry, so that a run need not ask Spark about them.
+"""Names that Spark has itself, so that a run need not ask Spark about them.
 
-The names are those of Spark 3.5. A name that a later version adds is missing here, because in 3.5 people may have made
-a function of that name. A run that calls such a function asks Spark about it: one statement.
+`NAMES`: the functions of Spark 3.5 without a row in the registry. `WORDS`: words before a parenthesis, no functions.
+`YOUNGER`: functions with a row that Spark 3.5 does not have. There people may have made a function of that name, so a
+run that calls a function of a later version asks Spark about it: one statement.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ _CORRELATED = re.compile(r"^[ :+\-|]*(?:Project|Aggregate) .*(?:subquery|exists|
 def moves_by_itself(plan: str) -> bool:
     """Whether rows of an analyzed plan may change while its tables do not: by a clock, chance or the like.
 
-    Such a call comes from a view, because the only clock of a model is mz_now().
+    What moves them is in a view that the model reads: in the model's own text all such calls but mz_now() are refused.
     """
     return bool(_BY_ITSELF.search(plan))
 

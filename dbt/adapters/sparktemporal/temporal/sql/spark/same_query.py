@@ -17,7 +17,7 @@ from .plans import TREE, numbered, sections
 
 
 def check(plan_of_text: str, plan_of_tree: str) -> None:
-    """Refuse when two outputs of EXPLAIN EXTENDED are of different queries. Names of CTEs and aliases may differ."""
+    """Refuse when two outputs of EXPLAIN EXTENDED are of different queries. Names of CTEs and of tables may differ."""
     text, tree = sections(plan_of_text), sections(plan_of_tree)
     if any(text.get(k) == tree.get(k) is not None for k in ("Parsed", "Analyzed", "Optimized")):
         return
