@@ -25,7 +25,16 @@ from support.parsing import parse_once
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
 from support.seeds import fresh
-from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF, leaves_no_settings, settings_restored, temporary
+from support.session import (
+    AT_START,
+    COLD,
+    JVM,
+    ROOM,
+    SPARK_CONF,
+    settings_now,
+    settings_restored,
+    temporary,
+)
 from support.waiting import FakeTime
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
@@ -130,6 +139,7 @@ def spark(
     }
     if catalog == CONNECT:
         with remote(home, jvm, conf) as session:
+            AT_START.update(settings_now(session))
             yield session
         return
     with conf_of(catalog, home) if catalog in NAMED else nullcontext({}) as named:
@@ -138,48 +148,30 @@ def spark(
         if catalog == "hive":
             builder = builder.enableHiveSupport()
         session = builder.getOrCreate()
+        AT_START.update(settings_now(session))
         yield session
         session.stop()
 
 
 @pytest.fixture(autouse=True, scope="module")
-def a_module_leaves_no_settings() -> Iterator[None]:
+def settings_of_the_module() -> Iterator[None]:
     """A profile sets what it names in the session, and that would decide the tests of the next module."""
-    with leaves_no_settings():
+    with settings_restored():
         yield
 
 
 @pytest.fixture(autouse=True)
-def a_test_leaves_no_settings() -> Iterator[None]:
-    with leaves_no_settings():
+def settings_of_the_test() -> Iterator[None]:
+    with settings_restored():
         yield
 
 
 @pytest.fixture
-def settings_as_before(spark: SparkSession) -> Iterator[None]:
-    """For tests that change settings of the session."""
-    with settings_restored(spark):
-        yield
-
-
-@pytest.fixture(scope="module")
-def settings_of_the_module(spark: SparkSession) -> Iterator[None]:
-    """For modules whose projects have a profile of their own."""
-    with settings_restored(spark):
-        yield
-
-
-@pytest.fixture
-def small_plans(spark: SparkSession) -> Iterator[SparkSession]:
-    """For tests of thousands of small queries: one partition, planned once. Settings are as before afterwards."""
-    changed = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
-    kept = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", *INTERPRETED)
-    before = {key: spark.conf.get(key) for key in (*changed, *kept)}
-    for key, value in changed.items():
+def small_plans(spark: SparkSession) -> SparkSession:
+    """For tests of thousands of small queries: one partition, planned once."""
+    for key, value in {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}.items():
         spark.conf.set(key, value)
-    yield spark
-    for key, value in before.items():
-        spark.conf.set(key, value)
+    return spark
 
 
 @pytest.fixture

@@ -159,7 +159,6 @@ def _digits(value: float) -> float:
 
 
 @pytest.mark.own_catalog
-@pytest.mark.usefixtures("settings_as_before")
 @pytest.mark.first(2)
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Pacific/Apia"])
 def test_meanings_are_those_of_spark(zone: str, spark: Any) -> None:

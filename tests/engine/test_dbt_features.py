@@ -190,7 +190,7 @@ def test_unit_tests_at_a_pinned_clock(project: Project) -> None:
 
 
 @pytest.mark.landing
-def test_the_recipe_of_unit_tests(project: Project, settings_as_before: None) -> None:
+def test_the_recipe_of_unit_tests(project: Project) -> None:
     """The listings of docs/unit-tests.md, as they stand there, in any zone."""
     page = (Path(__file__).parents[2] / "docs" / "unit-tests.md").read_text()
     for kind, name in (("sql", "recent_events.sql"), ("yaml", "recent_events.yml")):

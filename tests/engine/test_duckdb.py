@@ -19,8 +19,6 @@ from support.instants import DAY, HOUR, T0
 from support.project import Project
 from support.readers import place_of
 
-pytestmark = pytest.mark.usefixtures("settings_as_before")
-
 #: model -> (its query over {t}, what its chains hold)
 MODELS = {
     "every_row": ("select * from {t} where mz_now() >= lo and mz_now() < hi", "rows"),

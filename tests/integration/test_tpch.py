@@ -91,7 +91,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(data: Path, spark: Any, settings_of_the_module: None) -> Iterator[Any]:
+def built(data: Path, spark: Any) -> Iterator[Any]:
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPCH_SCHEMA", SCHEMA)

@@ -22,8 +22,6 @@ from support.instants import T0
 from support.project import Project
 from support.seeds import SAMPLE, a_seed
 
-pytestmark = pytest.mark.usefixtures("settings_as_before")
-
 COLUMNS = {
     "tiny": ("tinyint", ["0", "1", "-128", "127"]),
     "i": ("int", ["0", "1", "-7", "2147483647", "-2147483648"]),

@@ -145,7 +145,7 @@ def test_known_texts(tables: Project, name: str) -> None:
     assert judged(tables, KNOWN[name]) == "accepted"
 
 
-@pytest.mark.usefixtures("small_plans", "settings_as_before")
+@pytest.mark.usefixtures("small_plans")
 def test_a_setting_by_which_a_name_means_the_outer_cte(tables: Project) -> None:
     """What Spark then reads otherwise is refused; names that are no other's are read as ever."""
     tables.spark.conf.set("spark.sql.legacy.ctePrecedencePolicy", "LEGACY")

@@ -87,7 +87,7 @@ def compare(project: Project, batch: list[tuple[str, str]]) -> None:
     assert not wrong, "\n".join([batch[wrong[0][0]][0], *(row for _, row in wrong[:5])])
 
 
-@pytest.mark.usefixtures("small_plans", "settings_as_before")
+@pytest.mark.usefixtures("small_plans")
 @pytest.mark.first(1)
 @pytest.mark.parametrize("draws", [6, 40])
 def test_answers_fit_together(project: Project, draws: int) -> None:
@@ -101,7 +101,7 @@ def test_answers_fit_together(project: Project, draws: int) -> None:
 
 
 @pytest.mark.landing
-@pytest.mark.usefixtures("small_plans", "settings_as_before")
+@pytest.mark.usefixtures("small_plans")
 @pytest.mark.parametrize(("where", "key", "mistake", "found_by"), [
     (vars(logic), "opposite", {**{op: logic.opposite(op) for op in logic._SIGNS}, "<": ">"}.__getitem__, "partition"),
     (bounds._EDGES, bounds.TIMESTAMP, lambda e: {"ceil": f"unix_millis({e}) + 1", "after": f"unix_millis({e}) + 1"},
@@ -119,7 +119,7 @@ def test_a_mistake_is_found(
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("small_plans", "settings_as_before")
+@pytest.mark.usefixtures("small_plans")
 @pytest.mark.parametrize("part", range(20))
 def test_many_answers_fit_together(project: Project, part: int) -> None:
     project.sql(TABLES)

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.temporal.sql.spark.settings import deciding, differences
-
 #: the queries of tests are many and their rows few: for most of them Spark need not compile Java
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
@@ -70,25 +68,27 @@ def settings_now(spark: SparkSession) -> dict[str, str]:
     return {str(key): str(value) for key, value in spark.sql("SET").collect()}
 
 
-@contextmanager
-def settings_restored(spark: SparkSession) -> Iterator[None]:
-    """Afterwards the session has the settings of before, and no other of Spark SQL."""
-    before = settings_now(spark)
-    yield
+#: of the session of the tests
+AT_START: dict[str, str] = {}
+
+
+def put_back(spark: SparkSession, before: dict[str, str]) -> None:
+    """Give the session the settings of `before` again, and no other ones."""
     now = settings_now(spark)
     for key in now.keys() - before.keys():
-        spark.conf.unset(key)
+        if not key.startswith("spark.sql.") or spark.conf.isModifiable(key):
+            spark.conf.unset(key)
     for key, value in before.items():
         if key.startswith("spark.sql.") and now.get(key) != value:
             spark.conf.set(key, value)
 
 
 @contextmanager
-def leaves_no_settings() -> Iterator[None]:
-    """Settings that decide rows are as before in the end; they would decide the tests that come next."""
+def settings_restored() -> Iterator[None]:
+    """Afterwards the session has the settings of before; those of its start, where there was no session."""
     spark = SparkSession.getActiveSession()
-    before = deciding(settings_now(spark).items()) if spark else {}
+    before = settings_now(spark) if spark else AT_START
     yield
-    if spark and SparkSession.getActiveSession() is spark:
-        left = differences(deciding(settings_now(spark).items()), before)
-        assert not left, f"settings of the session are left as {left}: settings_as_before"
+    now = SparkSession.getActiveSession()
+    if now and before and spark in (None, now):
+        put_back(now, before)
