@@ -25,16 +25,7 @@ from support.parsing import parse_once
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
 from support.seeds import fresh
-from support.session import (
-    AT_START,
-    COLD,
-    JVM,
-    ROOM,
-    SPARK_CONF,
-    settings_now,
-    settings_restored,
-    temporary,
-)
+from support.session import AT_START, COLD, JVM, ROOM, SPARK_CONF, settings_now, settings_restored, temporary
 from support.waiting import FakeTime
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
