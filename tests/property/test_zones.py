@@ -167,6 +167,10 @@ KNOWN = [
     ("Europe/Berlin", "2026-10-25 00:00:00", "{n} - 2 * interval 1 hour < a", "2026-10-25 01:00:00", ""),
     ("Europe/Berlin", "2026-10-25 20:00:00", "dateadd(HOUR, -k - 20, {n}) <= a", "2026-10-25 01:30:00", ""),
     ("Europe/Berlin", "2026-10-20 00:00:00", "dateadd(DAY, -1, {n}) <= a", "2026-10-25 01:30:00", ""),
+    # the days alone lead into the hour that is left out
+    ("Europe/Berlin", "2026-10-10 00:00:00",
+     "{n} - case when id >= 0 then interval '200 20' day to hour else interval 1 hour end <= a",
+     "2026-03-28 05:20:00", ""),
     ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - '2026-03-01' < iv", "2026-10-25 01:30:00", GUARDED),
     ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - interval 1 month <= a", "2026-09-25 01:30:00", ""),
     ("Australia/Lord_Howe", "2026-04-20 14:00:00", "{n} - interval 1 month > a", "2026-04-04 15:00:00", ""),
