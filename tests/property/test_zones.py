@@ -167,6 +167,13 @@ KNOWN = [
     ("Europe/Berlin", "2026-10-25 00:00:00", "{n} - 2 * interval 1 hour < a", "2026-10-25 01:00:00", ""),
     ("Europe/Berlin", "2026-10-25 20:00:00", "dateadd(HOUR, -k - 20, {n}) <= a", "2026-10-25 01:30:00", ""),
     ("Europe/Berlin", "2026-10-20 00:00:00", "dateadd(DAY, -1, {n}) <= a", "2026-10-25 01:30:00", ""),
+    # the date there changes at midnight there
+    ("UTC", "2024-03-01 12:00:00",
+     "cast(convert_timezone('UTC', 'Europe/Berlin', cast(a as timestamp_ntz)) as date) <= "
+     "cast(convert_timezone('UTC', 'Europe/Berlin', cast({n} as timestamp_ntz)) as date)", "2024-03-31 23:30:00", ""),
+    ("Asia/Kolkata", "2024-03-01 12:00:00",
+     "d < cast(convert_timezone('Australia/Lord_Howe', cast({n} as timestamp_ntz)) as date)",
+     "2024-04-06 15:00:00", ""),
     # the days alone lead into the hour that is left out
     ("Europe/Berlin", "2026-10-10 00:00:00",
      "{n} - case when id >= 0 then interval '200 20' day to hour else interval 1 hour end <= a",

@@ -219,13 +219,13 @@ class _Walk:
             return self._truncated(node, node.expressions[called.unit or 0].name.upper(), of, base)
         if called.local is Local.DATE:
             return self._as_date(base, of, node, _KINDS.get(called.type, NUMBER))
+        if called.local is Local.ZONE:
+            return self._in_zones(node, called, of, base)
         if called.local is Local.NOTHING or called.type == "timestamp_ntz":
             return self._as(base, of, called.type.upper(), node)
         if called.amount is not None:  # hours are as long in every zone, however many; days are those of the calendar
             unit = unit_of(node.expressions[called.unit or 0].name)
             return self._shifted(node, of, base, is_short=unit is not None and unit.most < DAY)
-        if called.local is Local.ZONE:
-            return self._in_zones(node, called, of, base)
         self._read(node, of, base, Change.goes_back if base.kind == INSTANT else _any)
         return _Moved(NUMBER, None)
 
