@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from unittest.mock import patch
 
 from common import SCHEMA, Project, session
 from pyspark.sql import SparkSession
@@ -40,7 +41,8 @@ FORMS = {
     "groups": "select customer, count(*) as n, sum(amount) as total from {table} "
     "where mz_now() <= ts + interval 30 days group by customer",
 }
-RULE = Sizes.is_rebuilt.fget  # type: ignore[attr-defined]  # a property
+#: the rule itself, which `forced` puts aside
+RULE = vars(Sizes)["is_rebuilt"].fget
 #: no row leaves within a day of the start (ms), so that answers can be compared
 START = int(time.time() * 1000)
 
@@ -67,11 +69,8 @@ def forced(way: str, chosen: list[str]) -> Iterator[None]:
             chosen.append(REBUILD if RULE(ways.sizes(plan)) else told[0])
         return why(plan)
 
-    ways.why_rebuild, Sizes.is_rebuilt = noted, way == REBUILD  # type: ignore[method-assign, assignment]
-    try:
+    with patch.object(ways, "why_rebuild", noted), patch.object(Sizes, "is_rebuilt", way == REBUILD):
         yield
-    finally:
-        ways.why_rebuild, Sizes.is_rebuilt = why, property(RULE)  # type: ignore[method-assign]
 
 
 class Cells:

@@ -49,6 +49,16 @@ def add(spark: SparkSession, table: str, number: int, since: int, until: int) ->
     spark.sql(f"INSERT INTO {table} {rows}" if there else f"CREATE TABLE {table} USING parquet AS {rows}")
 
 
+def model_appended(project: Project) -> None:
+    """The model `appended`: what people have without temporal views, an append of the new payments."""
+    project.model(
+        "appended",
+        f"select id, customer, amount, ts from {SCHEMA}.payments "
+        "{% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}",
+        materialized="incremental", incremental_strategy="append", file_format="parquet",
+    )  # fmt: skip
+
+
 def main(number: int, turns: int, alone: bool, target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         spark = session(Path(folder))
@@ -65,12 +75,7 @@ def main(number: int, turns: int, alone: bool, target: Path) -> None:
             if before:
                 add(spark, table, before * number, START - (before + 1) * WINDOW * DAY, START - WINDOW * DAY)
             project.model(f"kept_{table}", KEPT.format(table=f"{SCHEMA}.{table}"), materialized="temporal_view")
-        project.model(
-            "appended",
-            f"select id, customer, amount, ts from {SCHEMA}.payments "
-            "{% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}",
-            materialized="incremental", incremental_strategy="append", file_format="parquet",
-        )  # fmt: skip
+        model_appended(project)
         found: dict[str, list[dict[str, float]]] = {}
         project.run(now=START)
         for turn in range(1, turns + 2):

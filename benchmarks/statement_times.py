@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from common import SCHEMA, Project, Statements, session
-from run_cost import DAY, KEPT, START, STEP, WINDOW, add, check_answer
+from run_cost import DAY, KEPT, START, STEP, WINDOW, add, check_answer, model_appended
 
 #: words of a statement, the more telling ones first -> its purpose
 PURPOSES = {
@@ -54,12 +54,7 @@ def main(payments: int, rounds: int) -> None:
         project, statements = Project(Path(folder)), Statements()
         add(spark, "payments", payments, START - WINDOW * DAY, START)
         project.model("kept_payments", KEPT.format(table=f"{SCHEMA}.payments"), materialized="temporal_view")
-        project.model(
-            "appended",
-            f"select id, customer, amount, ts from {SCHEMA}.payments "
-            "{% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}",
-            materialized="incremental", incremental_strategy="append", file_format="parquet",
-        )  # fmt: skip
+        model_appended(project)
         project.run(now=START)
         spent: dict[str, list[list[tuple[str, float]]]] = defaultdict(list)
         seconds: dict[str, list[float]] = defaultdict(list)

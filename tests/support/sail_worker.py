@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 warnings.filterwarnings("ignore")
 
@@ -34,10 +35,10 @@ def main(asked: Path, answers: Path) -> None:
     server.stop()
 
 
-def answer(spark: object, query: str) -> tuple:
+def answer(spark: Any, query: str) -> tuple:
     begin = time.perf_counter()
     try:
-        rows = [[plain(one) for one in row] for row in spark.sql(query).collect()]  # type: ignore[attr-defined]
+        rows = [[plain(one) for one in row] for row in spark.sql(query).collect()]
     except Exception as error:
         return None, f"{type(error).__name__}: {error}", time.perf_counter() - begin
     return rows, "", time.perf_counter() - begin

@@ -9,6 +9,9 @@ import pytest
 from dbt.adapters.sparktemporal.temporal.clock.zones import Change
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.grid import CONSTANT, MOVED, RISES, Grid, Moving, near, rising
+from dbt.adapters.sparktemporal.temporal.predicates.reach import readings
+from dbt.adapters.sparktemporal.temporal.sql.functions.registry import ROWS
+from dbt.adapters.sparktemporal.temporal.sql.functions.row import Function, Local, Takes
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
@@ -128,3 +131,26 @@ def test_lengths_that_the_row_decides(length: str, factor: list[str], grid: Grid
 def test_months_have_no_calm_place() -> None:
     found = near(UTC, UTC, moving("mz_now() - interval 1 month <= ts", "interval month", "timestamp"), False, CLOCK)
     assert found == Grid(DAY, 0, MOVED, 4 * DAY)
+
+
+#: functions of an instant whose value depends on local time
+LOCAL = [
+    (row, argument)
+    for row in ROWS
+    for argument in (row.increasing, row.decreasing)
+    if row.local is not Local.NOTHING and argument is not None and row.takes is Takes.INSTANT and not row.parsed_as
+]
+
+
+@pytest.mark.parametrize(("row", "argument"), LOCAL, ids=lambda value: getattr(value, "name", value))
+def test_each_function_reads_the_local_time_that_it_names(row: Function, argument: int) -> None:
+    """Also that of its zones: without the reading, a change of the zone would not be searched."""
+    zones = {row.zone: "Europe/Berlin", row.of_zone: "Australia/Lord_Howe"}
+    unit = row.units[0] if row.units else "DAY"
+    others = {row.unit: unit if row.keyword else f"'{unit}'", argument: "mz_now()"}
+    others |= {at: f"'{zone}'" for at, zone in zones.items()}
+    call = f"{row.name}({', '.join(others.get(at, 'mz_s0') for at in range(row.arguments or 0))})"
+    found = {reading.zone for reading in readings(expression(call), [expression("k")], ["int"])}
+    assert found >= {zone for at, zone in zones.items() if at is not None}
+    moves_alike = row.amount is not None and unit == "MICROSECOND"  # by as long in every zone
+    assert bool(found) != moves_alike
