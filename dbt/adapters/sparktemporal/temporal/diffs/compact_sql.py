@@ -17,10 +17,10 @@ from ..predicates.clock_text import at_instant
 from ..rewrite.linear_aggregates import COUNT
 from ..sql.spark.identity import identity
 from ..sql.text.dialect import has_other_parts, parse, quote, string_literal
-from . import buckets, intervals_sql
-from .groups_sql import NUMBER, near_until
-from .intervals_read import FEW_CORRECTIONS, conditions
-from .intervals_sql import indent
+from . import buckets
+from .groups_sql import NUMBER, groups_at, near_until
+from .intervals_read import FEW_CORRECTIONS, conditions, summed
+from .intervals_sql import by_one_task, indent
 from .state import Chain, CoreState, State
 from .view_sql import expired_message, inline_upstreams, live_instant
 
@@ -189,13 +189,7 @@ def _same(core: CoreState) -> str:
 
 def _summed(rows: str, core: CoreState) -> str:
     """A query that sums rows (mz_row, mz_diff) and gives each row, as it was written, as often as its sum."""
-    return (
-        f"SELECT mz_row.*\n"
-        f"FROM (\n  SELECT any_value(mz_row) AS mz_row, sum(mz_diff) AS mz_n\n"
-        f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
-        f"  GROUP BY {_same(core)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
-        f"LATERAL VIEW explode(array_repeat(0, {intervals_sql.COPIES})) mz_copies AS mz_copy"
-    )
+    return summed(rows, "mz_row.*", "any_value(mz_row) AS mz_row", _same(core))
 
 
 def _groups(core: CoreState, schema: str, t: str) -> str:
@@ -217,16 +211,11 @@ def _groups(core: CoreState, schema: str, t: str) -> str:
             f"UNION ALL\nSELECT *\nFROM mz_due\nWHERE {t} > {near}L"
         )
     elif near is not None:
-        due = f"SELECT /*+ COALESCE(1) */ *\nFROM (\n{indent(due, 2)}\n) AS mz_few"
+        due = by_one_task(due)
     sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in core.sums)
     keys = f"{_except('mz_diff', *(n for n, _ in core.sums))}, " if core.columns else ""
     group = "\n  GROUP BY ALL" if core.columns else ""
-    return (
-        f"{head}SELECT {_except(COUNT)}, {NUMBER}\n"
-        f"FROM (\n  SELECT {keys}sum(mz_diff) AS {COUNT}{sums}\n"
-        f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
-        f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"
-    )
+    return head + groups_at(due, f"{_except(COUNT)}, {NUMBER}", keys, sums, group)
 
 
 def _there(chains: Sequence[Chain], schema: str, t: str, earliest: int, *less: str, also: str = "") -> str:

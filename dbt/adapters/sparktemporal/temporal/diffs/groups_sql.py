@@ -169,12 +169,7 @@ class GroupStore:
                 arms.append(f"SELECT *\nFROM (\n{indent(due, 2)}\n) AS mz_many\nWHERE {t} > {near}L")
             due = "\nUNION ALL\n".join(arms)
         group = f"\n  GROUP BY {self._keys[:-2]}" if self.columns else ""
-        return (
-            f"SELECT {self._keys}{NUMBER}{self._summed()}\n"
-            f"FROM (\n  SELECT {self._keys}sum(mz_diff) AS {COUNT}{sums}\n"
-            f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
-            f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"
-        )
+        return groups_at(due, f"{self._keys}{NUMBER}{self._summed()}", self._keys, sums, group)
 
     def times(self, table: str) -> str:
         """A query of one column: the instants at which a chain changes the view."""
@@ -189,6 +184,19 @@ class GroupStore:
             "concat('at ', mz_timestamp, ' x ', mz_diff)",
             f"mz_timestamp IS NULL OR mz_diff IS NULL{late}",
         )
+
+
+def groups_at(due: str, shown: str, keys: str, sums: str, group: str) -> str:
+    """A query that adds up the updates `due` of each group.
+
+    shown: the items over the sums; keys, sums: the items over the updates beside the number of rows; group: the clause.
+    """
+    return (
+        f"SELECT {shown}\n"
+        f"FROM (\n  SELECT {keys}sum(mz_diff) AS {COUNT}{sums}\n"
+        f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
+        f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"
+    )
 
 
 def aggregation_stats(typed: TypedCore, as_of: int) -> str | None:

@@ -102,12 +102,20 @@ def _union(parts: Iterable[str]) -> str:
 
 
 def _summed(rows: str, columns: Columns) -> str:
-    names, same = ", ".join(quote(n) for n, _ in columns), identity(columns)
+    same = identity(columns)
+    return summed(rows, ", ".join(quote(n) for n, _ in columns), ", ".join(same.items), ", ".join(same.keys))
+
+
+def summed(rows: str, names: str, items: str, keys: str) -> str:
+    """A query that sums mz_diff by row, and gives each row as often as its sum.
+
+    names: the columns of a row; items: the same over a group of equal rows; keys: what identifies a group.
+    """
     return (
         f"SELECT {names}\n"
-        f"FROM (\n  SELECT {', '.join(same.items)}, sum(mz_diff) AS mz_n\n"
+        f"FROM (\n  SELECT {items}, sum(mz_diff) AS mz_n\n"
         f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
-        f"  GROUP BY {', '.join(same.keys)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"  GROUP BY {keys}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
         f"LATERAL VIEW explode(array_repeat(0, {COPIES})) mz_copies AS mz_copy"
     )
 

@@ -1,4 +1,4 @@
-"""SQL that turns the rows of a core into signed intervals, and intervals into updates.
+"""SQL that turns the rows of a core into signed intervals.
 
 A row that is in the view from `mz_from` until before `mz_until` stands for two updates:
 
@@ -12,17 +12,16 @@ All times are BIGINT milliseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from ...errors import Refusal, raised
-from ..predicates.bounds import bounds, saturates
+from ..predicates.bounds import bounds, saturates, widest
 from ..rewrite.apart import no_facts
 from ..rewrite.core import Core, TypedCore, with_operands
 from ..rewrite.coverage_sql import from_instant
-from ..sql.spark.identity import identity, keeping_marks
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import expression, quote, render
 from ..sql.text.helper_columns import is_reserved, operand_column, static_column
@@ -105,13 +104,9 @@ def wanted(
     names = "".join(f"{n}, " for n in quoted)
     items = "".join(f"{item}, " for item in no_facts(quoted)) if typed.correlates else names
     edges = bounds(_compared(core))
-    lower = _widest("greatest", (f"{as_of}L", *edges.lowers))
-    upper = _widest("least", edges.uppers) if edges.uppers else "CAST(NULL AS BIGINT)"
+    lower, upper = widest("greatest", (f"{as_of}L", *edges.lowers)), edges.upper
     where = "".join(f"\n    {'WHERE' if i == 0 else '  AND'} {p}" for i, p in enumerate(edges.present))
-    until, late = "mz_until", ""
-    if expiration is not None:
-        until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
-        late = f"\n  AND mz_from <= {expiration}L"
+    until, late = cut_at(expiration, "\n  ")
     skips = "    -- the last condition is what the window implies of single columns\n" if projection else ""
     probed = from_instant(pretty(probe(core, projection)), as_of)
     rows = f"  FROM (\n{skips}{indent(probed, 4)}\n  ) AS mz_rows{where}"
@@ -126,6 +121,16 @@ def wanted(
         f"FROM (\n{intervals}\n) AS mz_intervals\n"
         f"WHERE (mz_until IS NULL OR mz_until > mz_from){late}"
     )
+
+
+def cut_at(expiration: int | None, before: str = " ") -> tuple[str, str]:
+    """(SQL of the end of an interval, one more condition), where no update after the expiration (ms) is stored.
+
+    before: blanks before the AND of the condition.
+    """
+    if expiration is None:
+        return "mz_until", ""
+    return f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until", f"{before}AND mz_from <= {expiration}L"
 
 
 def always_ends(typed: TypedCore) -> bool:
@@ -161,8 +166,7 @@ def not_stored(
         beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
         beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
     windows = wanted(replace(typed, columns=()), ALWAYS if typed.core.condition is None else as_of, None, projection)
-    in_time = "" if expiration is None else f" AND mz_from <= {expiration}L"
-    stored = f"(mz_until IS NULL OR mz_until > {as_of}L){in_time}"
+    stored = f"(mz_until IS NULL OR mz_until > {as_of}L){cut_at(expiration)[1]}"
     windows = by_one_task(windows) if by_one else windows
     return (
         f"SELECT coalesce(sum({beyond}), 0), count_if(mz_until <= {as_of}L), count_if({stored})\n"
@@ -176,84 +180,10 @@ def of_few(typed: TypedCore, rows: int) -> str:
     An instant is NULL where no window begins or ends. The core has only comparisons, no general condition.
     """
     edges = bounds(_compared(typed.core))
-    begin = _widest("greatest", edges.lowers) if edges.lowers else "CAST(NULL AS BIGINT)"
-    end = _widest("least", edges.uppers) if edges.uppers else "CAST(NULL AS BIGINT)"
     return (
         f"SELECT min(mz_from), max(mz_from), min(mz_until), max(mz_until)\n"
-        f"FROM (\n  SELECT {begin} AS mz_from, {end} AS mz_until\n"
+        f"FROM (\n  SELECT {edges.lower} AS mz_from, {edges.upper} AS mz_until\n"
         f"  FROM (\n{indent(pretty(probe(typed.core)), 4)}\n  ) AS mz_rows\n  LIMIT {rows}\n) AS mz_few"
-    )
-
-
-def stored(
-    tables: Sequence[str], columns: Columns, since: int, expiration: int | None, bucketed: Container[str] = ()
-) -> str:
-    """The intervals of chains, cut to `since` … `expiration` (ms). An end after the expiration becomes NULL."""
-    names = "".join(f"{quote(n)}, " for n, _ in columns)
-    until = "mz_until"
-    late = ""
-    if expiration is not None:
-        until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
-        late = f" AND mz_from <= {expiration}L"
-    return "\nUNION ALL\n".join(
-        f"SELECT {names}greatest(mz_from, {since}L) AS mz_from, {until}, mz_diff\n"
-        f"FROM {table}\n"
-        f"WHERE (mz_until IS NULL OR mz_until > {since}L){late}"
-        + (f" AND mz_bucket > {since}L" if table in bucketed else "")
-        for table in tables
-    )
-
-
-def consolidated(intervals: str, columns: Columns) -> str:
-    """Sum equal signed intervals; a sum of n becomes |n| rows with mz_diff 1 or -1, and no row for 0.
-
-    With one row for each copy, the read of a chain without corrections is a plain filter.
-    """
-    names = "".join(f"{quote(n)}, " for n, _ in columns)
-    same = identity(columns)
-    items, keys = ("".join(f"{part}, " for part in parts) for parts in (same.items, same.keys))
-    summed = (
-        f"SELECT {names}mz_from, mz_until, CAST(sign(mz_n) AS BIGINT) AS mz_diff\n"
-        f"FROM (\n"
-        f"  SELECT {items}mz_from, mz_until, sum(mz_diff) AS mz_n\n"
-        f"  FROM (\n{indent(intervals, 4)}\n  ) AS mz_all\n"
-        f"  GROUP BY {keys}mz_from, mz_until\n"
-        f"  HAVING sum(mz_diff) <> 0\n"
-        f") AS mz_sums\n"
-        f"LATERAL VIEW explode(array_repeat(0, CAST(abs(mz_n) AS INT))) mz_copies AS mz_copy"
-    )
-    return keeping_marks(summed, intervals, f"{names}mz_from, mz_until, mz_diff") if same.marked else summed
-
-
-def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
-    """Wanted intervals minus stored intervals, as corrections: the chain of a run that reads in full."""
-    names = "".join(f"{quote(n)}, " for n, _ in columns)
-    both = (
-        f"SELECT {names}mz_from, mz_until, mz_diff FROM (\n{indent(wanted_sql, 2)}\n) AS mz_wanted\n"
-        f"UNION ALL\n"
-        f"SELECT {names}mz_from, mz_until, -mz_diff FROM (\n{indent(stored_sql, 2)}\n) AS mz_stored"
-    )
-    return consolidated(both, columns)
-
-
-def as_updates(tables: Sequence[str], columns: Columns) -> str:
-    """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row for each data and instant."""
-    names = "".join(f", {quote(n)}" for n, _ in columns)
-    if not tables:
-        return no_rows((*UPDATE, *columns))
-    pairs = "\nUNION ALL\n".join(
-        f"SELECT mz_from AS mz_timestamp, mz_diff{names} FROM {table}\n"
-        f"UNION ALL\n"
-        f"SELECT mz_until, -mz_diff{names} FROM {table} WHERE mz_until IS NOT NULL"
-        for table in tables
-    )
-    same = identity(columns)
-    items, keys = ("".join(f", {part}" for part in parts) for parts in (same.items, same.keys))
-    return (
-        f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{items}\n"
-        f"FROM (\n{indent(pairs, 2)}\n) AS mz_updates\n"
-        f"GROUP BY mz_timestamp{keys}\n"
-        f"HAVING sum(mz_diff) <> 0"
     )
 
 
@@ -290,7 +220,3 @@ def indent(text: str, by: int) -> str:
 
 def pretty(node: exp.Expr) -> str:
     return render(node, pretty=True)
-
-
-def _widest(function: str, values: Sequence[str]) -> str:
-    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"

@@ -20,6 +20,7 @@ from ..sql.text.dialect import quote, string_literal
 from . import intervals_sql
 from .columns_of_cores import ColumnsOfCores, side_by_side
 from .intervals_sql import ALWAYS, Columns, indent
+from .stores import IntervalStore
 
 _HEADER: Columns = (("mz_run", "STRING"), ("mz_as_of", "BIGINT"))
 _WINDOW: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
@@ -56,7 +57,7 @@ def missed(core: TypedCore, came: Sequence[str], went: Sequence[str], as_of: int
     """
     rows = _over(came, as_of)
     if went:
-        rows = intervals_sql.difference(rows, _over(went, as_of), columns_of(core))
+        rows = IntervalStore(columns_of(core)).difference(rows, _over(went, as_of))
     names = "".join(f"{quote(n)}, " for n, _ in columns_of(core))
     return f"SELECT {names}mz_from, mz_until\nFROM (\n{indent(rows, 2)}\n) AS mz_over\nWHERE mz_diff > 0"
 

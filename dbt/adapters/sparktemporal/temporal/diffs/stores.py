@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..rewrite.core import TypedCore
+from ..sql.spark.identity import identity, keeping_marks
+from ..sql.text.dialect import quote
 from . import buckets, intervals_read, intervals_sql
 from .groups_sql import NO_SIZE, GroupStore, first_parts
-from .intervals_sql import Columns
+from .intervals_sql import Columns, indent
 from .state import Chain, CoreState
 
 
 @dataclass(frozen=True)
 class IntervalStore:
-    """Rows as intervals, see `intervals_sql`. The same methods as `GroupStore`."""
+    """Rows as signed intervals, see `intervals_sql`. The same methods as `GroupStore`."""
 
     columns: Columns
 
@@ -24,21 +26,54 @@ class IntervalStore:
         """The columns of a chain beside the columns of the rows."""
         return (("mz_from", "BIGINT"), ("mz_until", "BIGINT"), ("mz_diff", "BIGINT"))
 
+    @property
+    def _names(self) -> str:
+        return "".join(f"{quote(n)}, " for n, _ in self.columns)
+
     def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
         return intervals_sql.wanted(typed, as_of, expiration, projection)
 
     def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
-        return intervals_sql.stored(tables, self.columns, since, expiration, bucketed)
+        """The intervals of chains, cut to `since` … `expiration` (ms). An end after the expiration becomes NULL."""
+        until, late = intervals_sql.cut_at(expiration)
+        return "\nUNION ALL\n".join(
+            f"SELECT {self._names}greatest(mz_from, {since}L) AS mz_from, {until}, mz_diff\n"
+            f"FROM {table}\n"
+            f"WHERE (mz_until IS NULL OR mz_until > {since}L){late}"
+            + (f" AND mz_bucket > {since}L" if table in bucketed else "")
+            for table in tables
+        )
 
     def consolidated(self, diffs: str) -> str:
-        return intervals_sql.consolidated(diffs, self.columns)
+        """Sum equal signed intervals; a sum of n becomes |n| rows with mz_diff 1 or -1, and no row for 0.
+
+        With one row for each copy, the read of a chain without corrections is a plain filter.
+        """
+        same = identity(self.columns)
+        items, keys = ("".join(f"{part}, " for part in parts) for parts in (same.items, same.keys))
+        summed = (
+            f"SELECT {self._names}mz_from, mz_until, CAST(sign(mz_n) AS BIGINT) AS mz_diff\n"
+            f"FROM (\n"
+            f"  SELECT {items}mz_from, mz_until, sum(mz_diff) AS mz_n\n"
+            f"  FROM (\n{indent(diffs, 4)}\n  ) AS mz_all\n"
+            f"  GROUP BY {keys}mz_from, mz_until\n"
+            f"  HAVING sum(mz_diff) <> 0\n"
+            f") AS mz_sums\n"
+            f"LATERAL VIEW explode(array_repeat(0, CAST(abs(mz_n) AS INT))) mz_copies AS mz_copy"
+        )
+        return keeping_marks(summed, diffs, f"{self._names}mz_from, mz_until, mz_diff") if same.marked else summed
 
     def merged(self, diffs: str, chains: Sequence[Chain]) -> str:
         """Merged chains. Without corrections nothing cancels, so there is no shuffle."""
         return self.consolidated(diffs) if any(chain.negative for chain in chains) else diffs
 
     def difference(self, wanted: str, stored: str) -> str:
-        return intervals_sql.difference(wanted, stored, self.columns)
+        """Wanted intervals minus stored intervals, as corrections: the chain of a run that reads in full."""
+        return self.consolidated(
+            f"SELECT {self._names}mz_from, mz_until, mz_diff FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"
+            f"UNION ALL\n"
+            f"SELECT {self._names}mz_from, mz_until, -mz_diff FROM (\n{indent(stored, 2)}\n) AS mz_stored"
+        )
 
     def create(self, table: str, diffs: str, using: str, since: int | None = None) -> str:
         bucket = None if since is None else buckets.ends("mz_until", since)
@@ -56,7 +91,24 @@ class IntervalStore:
         )
 
     def as_updates(self, tables: Sequence[str]) -> str:
-        return intervals_sql.as_updates(tables, self.columns)
+        """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row for each data and instant."""
+        if not tables:
+            return intervals_sql.no_rows((*intervals_sql.UPDATE, *self.columns))
+        names = "".join(f", {quote(n)}" for n, _ in self.columns)
+        pairs = "\nUNION ALL\n".join(
+            f"SELECT mz_from AS mz_timestamp, mz_diff{names} FROM {table}\n"
+            f"UNION ALL\n"
+            f"SELECT mz_until, -mz_diff{names} FROM {table} WHERE mz_until IS NOT NULL"
+            for table in tables
+        )
+        same = identity(self.columns)
+        items, keys = ("".join(f", {part}" for part in parts) for parts in (same.items, same.keys))
+        return (
+            f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{items}\n"
+            f"FROM (\n{indent(pairs, 2)}\n) AS mz_updates\n"
+            f"GROUP BY mz_timestamp{keys}\n"
+            f"HAVING sum(mz_diff) <> 0"
+        )
 
     def read(
         self, chains: Sequence[Chain], schema: str, t: str, earliest: int, splits: bool = True, joins: bool = True

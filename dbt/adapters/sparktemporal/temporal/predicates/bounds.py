@@ -74,6 +74,23 @@ class Bounds:
     #: conditions; all hold where every operand has a bound
     present: tuple[str, ...]
 
+    @property
+    def lower(self) -> str:
+        """SQL of the beginning of the window; NULL for a window without one."""
+        return widest("greatest", self.lowers)
+
+    @property
+    def upper(self) -> str:
+        """SQL of the end of the window; NULL for a window without one."""
+        return widest("least", self.uppers)
+
+
+def widest(function: str, values: Sequence[str]) -> str:
+    """SQL of the greatest or the least of several bounds; NULL for none."""
+    if not values:
+        return "CAST(NULL AS BIGINT)"
+    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+
 
 def bounds(compared: Sequence[tuple[str, str, str, bool]]) -> Bounds:
     """The bounds of a conjunction of comparisons, each (operator, column of the operand, kind, optional).

@@ -6,7 +6,7 @@ exists (select 1 from p where p.k = b.k and p.at <= mz_now())
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -20,7 +20,7 @@ from ..sql.functions.calls import makes_several_rows
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.scope import Describe, Sources, derived, quote_name, resolve, row_columns
 from ..sql.spark.combined_types import WHOLE
-from ..sql.text.dialect import VerbatimSpark, conjunction, expression, has_clock, mz_now_calls, quote, render
+from ..sql.text.dialect import conjunction, expression, has_clock, mz_now_calls, parse, quote, render
 from ..sql.text.helper_columns import operand_column
 from . import coverage_sql
 from .merge_subqueries import add_to_where
@@ -52,8 +52,7 @@ class Partners:
 
     def covered(self, alias: str, present: bool) -> tuple[exp.Subquery, exp.Expr, list[exp.Expr]]:
         """(the times with or without a partner as a derived table, the ON of its join, the conditions in the WHERE)."""
-        sql = self.times.islands() if present else self.times.gaps()
-        times: exp.Query = exp.maybe_parse(sql, dialect=VerbatimSpark)
+        times = parse(self.times.islands() if present else self.times.gaps())
 
         def column(name: str) -> exp.Column:
             return exp.column(quote_name(name), table=quote_name(alias))
@@ -215,12 +214,6 @@ def _lasting_column(compared: Comparison) -> exp.Expr | None:
 
 def _timed(rows: str, keys: int, edges: Bounds, lasting: list[str]) -> str:
     names = "".join(f"{quote(coverage_sql.key_column(i))}, " for i in range(keys))
-    since, until = _widest("greatest", edges.lowers), _widest("least", edges.uppers)
     where = f" WHERE {' AND '.join([*edges.present, *lasting])}" if edges.present or lasting else ""
-    return f"SELECT {names}{since} AS mz_partner_from, {until} AS mz_partner_until FROM ({rows}) AS mz_rows{where}"
-
-
-def _widest(function: str, values: Sequence[str]) -> str:
-    if not values:
-        return "CAST(NULL AS BIGINT)"
-    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+    times = f"{edges.lower} AS mz_partner_from, {edges.upper} AS mz_partner_until"
+    return f"SELECT {names}{times} FROM ({rows}) AS mz_rows{where}"
