@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import sqlglot
 from sqlglot.errors import TokenError
 
 from ..errors import Refusal
@@ -21,13 +20,12 @@ from ..temporal.predicates.bounds import BIGINT, TIMESTAMP
 from ..temporal.predicates.clock_text import written_at
 from ..temporal.rewrite.clock_functions import bare_names, names_clock, put_mz_now_in_statement
 from ..temporal.sql.spark import plans
-from ..temporal.sql.text.dialect import MZ_NOW_NAMES, VerbatimSpark, mz_now_spans
-from ..temporal.sql.text.statements import evaluated_part, reading_part
+from ..temporal.sql.text.dialect import MZ_NOW_NAMES, mz_now_spans, tokens_of
+from ..temporal.sql.text.statements import after_comments, evaluated_part, reading_part
 
 LIVE = "unix_millis(current_timestamp())"
 
 _VIEW = re.compile(r"(create\s+(or\s+replace\s+)?|alter\s+)view\b", re.IGNORECASE)
-_COMMENTS = re.compile(r"(\s|/\*.*?\*/|--[^\n]*(\n|$))*", re.DOTALL)
 _MISMATCH = re.compile(r"DATATYPE_MISMATCH|data type mismatch", re.IGNORECASE)
 #: far from any instant that people write, so that a number in Spark's message identifies the call
 _MARK = 7_777_777_000_000
@@ -47,8 +45,7 @@ def is_lasting_view(sql: str) -> bool:
     >>> is_lasting_view("create or replace temporary view v as select 1")
     False
     """
-    comments = _COMMENTS.match(sql)
-    return bool(_VIEW.match(sql, comments.end() if comments else 0))
+    return bool(_VIEW.match(after_comments(sql)))
 
 
 def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str], functions: bool = False) -> str:
@@ -150,7 +147,7 @@ def _mentions(message: str, call: int) -> bool:
 
 
 def _refuse_arguments(sql: str, calls: int) -> None:
-    tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    tokens = tokens_of(sql)
     names = [
         name
         for name, following in zip(tokens, tokens[1:])

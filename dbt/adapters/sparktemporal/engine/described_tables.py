@@ -12,7 +12,7 @@ from ..temporal.sql.names.bind import columns_of
 from ..temporal.sql.names.scope import Columns
 from ..temporal.sql.spark.errors import Cause, SparkError, allowing
 from ..temporal.sql.text import identifiers
-from ..temporal.sql.text.dialect import parse, render
+from ..temporal.sql.text.dialect import has_other_parts, parse, render
 from .descriptions import TableInfo
 from .warehouse import Warehouse
 
@@ -99,11 +99,6 @@ def _table(query: exp.Query) -> str | None:
         case exp.Select(
             expressions=[exp.Star() as star], args={"from_": exp.From(this=exp.Table(this=exp.Identifier()) as table)}
         ) if table.db:
-            is_whole = _is_plain(query, _STAR) and _is_plain(star, set()) and _is_plain(table, _NAMES)
-            return render(table) if is_whole else None
+            parts = ((query, _STAR), (star, ()), (table, _NAMES))
+            return None if any(has_other_parts(node, known) for node, known in parts) else render(table)
     return None
-
-
-def _is_plain(node: exp.Expr, parts: set[str]) -> bool:
-    """Whether a node of a tree has no parts except `parts`."""
-    return all(key in parts for key, value in node.args.items() if value)

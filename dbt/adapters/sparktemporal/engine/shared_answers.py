@@ -16,10 +16,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..temporal.sql.text.statements import after_comments
+
 T = TypeVar("T")
 
-#: comments before a statement, such as dbt's own
-_COMMENTS = re.compile(r"(?:\s+|/\*.*?\*/|--[^\n]*\n)+", re.DOTALL)
 #: the first words of statements that write nothing. WITH and FROM may begin an INSERT
 _READS = re.compile(r"(SELECT|SHOW|DESC|DESCRIBE|EXPLAIN)\b", re.IGNORECASE)
 
@@ -32,8 +32,7 @@ def may_write(sql: str) -> bool:
     >>> may_write("-- a test\\nselect 1"), may_write("describe extended t")
     (False, False)
     """
-    comments = _COMMENTS.match(sql)
-    return not _READS.match(sql, comments.end() if comments else 0)
+    return not _READS.match(after_comments(sql))
 
 
 class SharedAnswers:

@@ -21,7 +21,7 @@ from ..temporal.sql.functions import registry
 from ..temporal.sql.functions.row import CLOCK
 from ..temporal.sql.spark import plans, routines
 from ..temporal.sql.spark.routines import Name, Routine
-from ..temporal.sql.text.dialect import OF_SPARK, fragment, parse, render
+from ..temporal.sql.text.dialect import OF_SPARK, brief, fragment, parse, render
 
 
 def refuse_and_name(model: Model, known: Routines) -> Model:
@@ -62,7 +62,7 @@ def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> No
         raise Refusal(
             "ST367",
             f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it"
-            + (f": {_short(fickle.body)}" if fickle.body else ""),
+            + (f": {brief(fickle.body)}" if fickle.body else ""),
             "its value is that of whoever evaluates it, a run or a read, and not that of the instant asked for",
             "the body of the function in the model, with mz_now() for the clock"
             if fickle.why == CLOCK and fickle.body
@@ -95,7 +95,7 @@ def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:
         if below.reads_tables:
             raise Refusal(
                 "ST369",
-                f"{'.'.join(name)}(...), {_through(routine, below)} a table in it: {_short(below.body)}",
+                f"{'.'.join(name)}(...), {_through(routine, below)} a table in it: {brief(below.body or '')}",
                 "it is evaluated when the view is read, so what it reads would be of then and not of the last run, "
                 "for past instants too",
                 "the query of the function in the model itself (a CTE or a join), or the function called below the "
@@ -165,8 +165,3 @@ def _through(routine: Routine, below: Routine) -> str:
 def _parts(routine: Routine) -> Name:
     parts = tuple(routine.name.split("."))
     return parts if len(parts) == 3 else (routine.name,)
-
-
-def _short(body: str | None) -> str:
-    line = " ".join((body or "").split())
-    return line if len(line) <= 120 else line[:117] + "..."

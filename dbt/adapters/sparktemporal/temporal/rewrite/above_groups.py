@@ -23,7 +23,7 @@ from ..predicates.comparisons import conjuncts
 from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.names.bind import columns_of, sources_of
 from ..sql.names.ctes import named_ctes, visible_ctes
-from ..sql.names.linear import grouping_expressions, is_aggregation, is_inside_a_value
+from ..sql.names.linear import AROUND, grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.names.scope import Describe, canonical, derived, quote_name, resolve
 from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, put_in, shown_as
@@ -35,8 +35,6 @@ GROUPED = "mz_grouped"
 _COLUMN = "mz_having_"
 _ABOVE = ("order", "limit", "offset", "distinct")
 _ELSEWHERE = ("qualify", "windows", "sort", "cluster", "distribute", "hint")
-#: nodes around an aggregate that belong to it
-_AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 class _NotMovable(Exception):
@@ -197,7 +195,7 @@ class _Moving:
     def _replace(self, node: exp.Expr, aliases_first: bool, beside_items: bool) -> None:
         if isinstance(node, exp.Query):
             raise _NotMovable
-        if is_aggregate_call(node) or isinstance(node, _AROUND):
+        if is_aggregate_call(node) or isinstance(node, AROUND):
             self._take(node)
             return
         named, is_key = self._alias(node), self._text(node) in self.keys

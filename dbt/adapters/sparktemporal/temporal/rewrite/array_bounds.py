@@ -31,6 +31,7 @@ from ..predicates.near import READ_OTHERWISE
 from ..sql.functions.calls import is_aggregate_call, nondeterministic
 from ..sql.names.bind import typed_columns
 from ..sql.names.ctes import visible_ctes
+from ..sql.names.linear import over_rows_of
 from ..sql.names.scope import Describe
 from ..sql.spark.combined_types import WHOLE
 from ..sql.spark.decimals import digits
@@ -176,11 +177,7 @@ def _check_ordered(edge: exp.Expr, call: exp.Expr, describe: Describe) -> None:
     select = call.find_ancestor(exp.Select)
     if select is None or not select.args.get("from_"):
         raise _Stays
-    probe = exp.select(exp.alias_(edge.copy(), "mz_edge"))
-    for key in ("from_", "joins", "laterals"):
-        part = select.args.get(key)
-        if part:
-            probe.set(key, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+    probe = over_rows_of(select, exp.alias_(edge.copy(), "mz_edge"))
     found = typed_columns(probe, describe, visible_ctes(select))
     kind = found[0][1] if len(found) == 1 else ""
     if kind.lower() not in (*WHOLE, "timestamp", "date") and digits(kind.lower()) is None:

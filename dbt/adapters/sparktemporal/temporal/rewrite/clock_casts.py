@@ -13,6 +13,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.names.bind import typed_columns
 from ..sql.names.ctes import visible_ctes
+from ..sql.names.linear import over_rows_of
 from ..sql.names.parsed_model import told_apart
 from ..sql.names.scope import Describe
 from ..sql.spark.timestamps import as_written
@@ -60,10 +61,7 @@ def _type_of(cast: exp.Cast, select: exp.Select | None, describe: Describe) -> s
         raise Refusal(
             "ST328", fragment(cast), "mz_timestamp is a type for comparisons in a WHERE", "CAST(... AS BIGINT)"
         )
-    probe = exp.select(cast.this.copy().as_("x"))
-    for key in ("from_", "joins", "laterals"):
-        value = select.args.get(key)
-        probe.set(key, [v.copy() for v in value] if isinstance(value, list) else value and value.copy())
+    probe = over_rows_of(select, cast.this.copy().as_("x"))
     for join in probe.args.get("joins") or []:
         # an ON may itself hold such a cast; the columns of the query do not depend on the ON
         if join.args.get("on"):

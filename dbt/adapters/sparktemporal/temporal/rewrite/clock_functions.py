@@ -9,13 +9,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import sqlglot
+from sqlglot import Token
 from sqlglot.errors import SqlglotError
 
 from ...errors import Refusal
 from ..sql.functions.registry import ROWS, known
 from ..sql.functions.row import CLOCK
-from ..sql.text.dialect import OF_SPARK, VerbatimSpark
+from ..sql.text.dialect import OF_SPARK, tokens_of
 from ..sql.text.quotes import Put
 
 #: the clocks of Spark; current_time() is one, although mz_now() does not replace it
@@ -50,7 +50,7 @@ def reads_clock(sql: str) -> bool:
     (False, True)
     """
     try:
-        tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+        tokens = tokens_of(sql)
     except SqlglotError:
         return names_clock(sql)
     return any(token.text.lower() in _OF_SPARK and token.token_type.name != "STRING" for token in tokens)
@@ -129,7 +129,7 @@ def _put(sql: str, found: Sequence[_Named]) -> str:
 
 def _clocks(sql: str) -> Iterator[_Named]:
     """The clocks named in a text, in the order of the text."""
-    tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    tokens = tokens_of(sql)
     for i, token in enumerate(tokens):
         called = known(token.text.lower(), 0)
         if not called.clock or token.token_type.name == "STRING":
@@ -147,7 +147,7 @@ def _clocks(sql: str) -> Iterator[_Named]:
         yield _Named(tokens[i - 2 * len(schema)].start, end + 1, called.clock, token.text, is_call, may_be_own)
 
 
-def _schema(tokens: Sequence[sqlglot.Token], at: int) -> tuple[str, ...]:
+def _schema(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
     """The names before a name, in lower case: ("system", "builtin") of `now` in `system.builtin.now()`."""
     first = at
     while first > 1 and tokens[first - 1].text == ".":

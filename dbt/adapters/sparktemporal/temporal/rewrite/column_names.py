@@ -15,7 +15,7 @@ from typing import cast
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.functions.registry import known
+from ..sql.functions.calls import generates
 from ..sql.names.ctes import visible_ctes, with_ctes
 from ..sql.names.linear import names_columns
 from ..sql.names.scope import Describe
@@ -88,7 +88,7 @@ def _is_nameless(item: exp.Expr) -> bool:
 
 def _is_several(item: exp.Expr) -> bool:
     call = item.this if isinstance(item, (exp.Alias, exp.Aliases)) else item
-    return item.is_star or isinstance(call, exp.Anonymous) and known(call.name, len(call.expressions)).generates
+    return item.is_star or generates(call)
 
 
 def _can_be_named(select: exp.Select) -> bool:

@@ -26,13 +26,13 @@ from sqlglot import exp
 from ..predicates.comparisons import Moves, comparisons, conjuncts
 from ..predicates.conditions import condition
 from ..predicates.monotonicity import Unlistable
-from ..sql.functions.calls import function, is_aggregate_call, makes_several_rows, nondeterministic
+from ..sql.functions.calls import aggregate, is_aggregate_call, makes_several_rows, nondeterministic
 from ..sql.functions.raising import may_raise
 from ..sql.functions.registry import SPARKS
 from ..sql.functions.row import Aggregate
 from ..sql.names.bind import typed_columns
 from ..sql.names.ctes import named_ctes, visible_ctes
-from ..sql.names.linear import first_source, is_aggregation, is_inside_a_value
+from ..sql.names.linear import ORDERED, first_source, is_aggregation, is_inside_a_value, over_rows_of
 from ..sql.names.scope import Describe, derived
 from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render
@@ -127,9 +127,7 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
 
 def _branch(select: exp.Select, number: int, holds: exp.Expr) -> exp.Select:
     where = select.args.get("where")
-    part = exp.alias_(exp.Literal.number(number), _PART)
-    branch = exp.select("*").select(part)
-    branch.set("from_", select.args["from_"].copy())
+    branch = over_rows_of(select, exp.Star(), exp.alias_(exp.Literal.number(number), _PART))
     both = [exp.paren(where.this.copy())] if where is not None else []
     branch.set("where", exp.Where(this=conjunction([*both, exp.paren(holds.copy())])))
     return branch
@@ -143,11 +141,11 @@ def _aggregates(select: exp.Select) -> tuple[list[_Conditional], list[exp.Expr]]
     found, plain = [], []
     for call in _calls(select):
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
-        if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+        if isinstance(call.parent, ORDERED):
             raise Stays
         if has_clock(whole):
             found.append(_conditional(call, whole))
-        elif _kind(call) is not Aggregate.GROUPING:
+        elif aggregate(call) is not Aggregate.GROUPING:
             plain.append(call)
     return found, plain
 
@@ -168,17 +166,17 @@ def _conditional(call: exp.Expr, whole: exp.Expr) -> _Conditional:
     given = call.expressions if isinstance(call, exp.Anonymous) else []
     if len(given) != 1:
         raise Stays
-    if _kind(call) is Aggregate.COUNT_IF:
+    if aggregate(call) is Aggregate.COUNT_IF:
         counted = exp.Anonymous(this="count_if", expressions=[exp.true()])
         return _Conditional(whole, (Branch((*around, given[0]), exp.null()),), counted)
     is_distinct = isinstance(given[0], exp.Distinct)
     case = given[0].expressions[0] if is_distinct and len(given[0].expressions) == 1 else given[0]
     every = branches(case, around)
-    if _kind(call) not in _OF_VALUES or any(has_clock(branch.value) for branch in every):
+    if aggregate(call) not in _OF_VALUES or any(has_clock(branch.value) for branch in every):
         raise Stays
     found = tuple(branch for branch in every if not isinstance(branch.value.unnest(), exp.Null))
     default = None
-    if _kind(call) is Aggregate.SUM and not is_distinct and not around and len(found) == len(every):
+    if aggregate(call) is Aggregate.SUM and not is_distinct and not around and len(found) == len(every):
         default = _zero(found)
         found = tuple(branch for branch in found if branch.value.unnest() != default)
     if not found:
@@ -252,11 +250,6 @@ def _is_part(number: int) -> exp.Expr:
     return exp.EQ(this=exp.column(_PART), expression=exp.Literal.number(number))
 
 
-def _kind(call: exp.Expr) -> Aggregate | None:
-    called = function(call)
-    return None if called is None else called.aggregate
-
-
 # -- what is required --
 
 
@@ -283,15 +276,14 @@ def _check_listed(holds: exp.Expr, moves: Moves) -> None:
 def _check_sums(calls: list[exp.Expr], select: exp.Select, describe: Describe, ansi: bool) -> None:
     """Raises NoSum or Stays where an aggregate cannot be kept per group."""
     given = [(call, [a for a in call.expressions if not isinstance(a, (exp.Star, exp.Literal))]) for call in calls]
-    if any(_kind(call) not in (*SUMMED, Aggregate.VALUES) for call in calls):
+    if any(aggregate(call) not in (*SUMMED, Aggregate.VALUES) for call in calls):
         raise Stays
-    summed = [(call, a.copy()) for call, of in given for a in of if _kind(call) in (Aggregate.SUM, Aggregate.MEAN)]
+    summed = [(call, a.copy()) for call, of in given for a in of if aggregate(call) in (Aggregate.SUM, Aggregate.MEAN)]
     if any(isinstance(argument, exp.Distinct) for _, argument in summed):
         raise Stays
     if not summed:
         return
-    probe = exp.select(*(exp.alias_(argument, f"mz_x{at}") for at, (_, argument) in enumerate(summed)))
-    probe.set("from_", select.args["from_"].copy())
+    probe = over_rows_of(select, *(exp.alias_(argument, f"mz_x{at}") for at, (_, argument) in enumerate(summed)))
     types = typed_columns(probe, describe, visible_ctes(select))
     for (call, _), (_, kind) in zip(summed, types):
-        Sums(str, ansi).value(_kind(call) or Aggregate.ROWS, render(call), [("x", kind.lower())])
+        Sums(str, ansi).value(aggregate(call), render(call), [("x", kind.lower())])

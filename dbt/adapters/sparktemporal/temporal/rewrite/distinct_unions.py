@@ -17,6 +17,7 @@ from ..sql.names.ctes import is_recursive, named_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, names_columns
 from ..sql.names.scope import derived
 from ..sql.text.dialect import has_clock, has_other_parts, put_in
+from .union_groups import leaves_of
 
 _ALIAS = "mz_union"
 
@@ -30,22 +31,18 @@ def write_out_unions(tree: exp.Query) -> exp.Query:
 
 
 def _is_candidate(union: exp.Union) -> bool:
-    if not union.args.get("distinct") or not _is_union(union, "with_") or _is_side(union):
+    plain = type(union) is exp.Union and not has_other_parts(union, ("this", "expression", "distinct", "with_"))
+    if not plain or not union.args.get("distinct") or _is_side(union):
         return False
     if not names_columns(union) or is_inside_a_value(union) or any(map(is_recursive, _around(union))):
         return False
-    leaves = [leaf for side in _sides(union) for leaf in _leaves(side)]
-    return all(isinstance(leaf, exp.Select) and _keeps_rows(leaf) for leaf in leaves)
+    sides = [leaves_of(side, distinct=True) for side in (union.args["this"], union.args["expression"])]
+    return all(leaves is not None and all(map(_keeps_rows, leaves)) for leaves in sides)
 
 
 def _keeps_rows(select: exp.Select) -> bool:
     """Whether a SELECT is linear, and has the clock in its text or in a CTE that it names."""
     return is_linear(select) and (has_clock(select) or any(map(has_clock, named_ctes(select))))
-
-
-def _is_union(query: exp.Expr, *more: str) -> bool:
-    """Whether a query is a UNION or UNION ALL, by position, with no ORDER BY or LIMIT of its own."""
-    return type(query) is exp.Union and not has_other_parts(query, ("this", "expression", "distinct", *more))
 
 
 def _is_side(query: exp.Expr) -> bool:
@@ -54,21 +51,6 @@ def _is_side(query: exp.Expr) -> bool:
     while isinstance(above, exp.Subquery) and not has_other_parts(above, ("this",)):
         above = above.parent
     return isinstance(above, exp.SetOperation)
-
-
-def _sides(union: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
-    return union.args["this"], union.args["expression"]
-
-
-def _leaves(query: exp.Expr) -> Iterator[exp.Expr]:
-    """The queries that the UNIONs and UNION ALLs of a side combine, from left to right."""
-    if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this",)):
-        yield from _leaves(query.this)
-    elif _is_union(query):
-        for side in _sides(query):
-            yield from _leaves(side)
-    else:
-        yield query
 
 
 def _around(query: exp.Expr) -> Iterator[exp.CTE]:
@@ -94,5 +76,5 @@ def _keep_all(query: exp.Expr) -> None:
         _keep_all(query.this)
     elif isinstance(query, exp.Union):
         query.set("distinct", False)
-        for side in _sides(query):
+        for side in (query.args["this"], query.args["expression"]):
             _keep_all(side)

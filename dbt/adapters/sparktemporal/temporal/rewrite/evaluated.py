@@ -13,6 +13,7 @@ from ..predicates.logic import TRUTHS
 from ..predicates.weakening import weaken
 from ..sql.functions.calls import is_aggregate_call
 from ..sql.names.ctes import inside, visible_ctes, with_ctes
+from ..sql.names.linear import over_rows_of
 from ..sql.text.dialect import as_written, fragment, has_clock
 
 
@@ -93,9 +94,7 @@ def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
     sources = [*filter(None, [from_]), *joins]
     if any(inside(core, source) for core in cores for source in sources):
         return True
-    named = exp.Select(from_=from_ and from_.copy(), joins=[join.copy() for join in joins])
-    with_ctes(named, visible_ctes(select))
-    with_ = named.args.get("with_")
+    with_ = with_ctes(over_rows_of(select), visible_ctes(select)).args.get("with_")
     return with_ is not None and any(has_clock(cte) for cte in with_.expressions)
 
 

@@ -25,22 +25,21 @@ from typing import cast
 
 from sqlglot import exp
 
-from ..sql.functions.calls import function, is_aggregate_call, makes_sessions, nondeterministic, window
+from ..sql.functions.calls import aggregate, is_aggregate_call, makes_sessions, nondeterministic, window
 from ..sql.functions.row import Aggregate, Window
 from ..sql.names.bind import sources_of, typed_columns
-from ..sql.names.linear import grouping_expressions, is_aggregation, is_linear
+from ..sql.names.linear import ABOVE_ROWS, ORDERED, grouping_expressions, is_aggregation, is_linear, is_over_groups
 from ..sql.names.projection import inner_stars, with_field_name
 from ..sql.names.scope import Describe, canonical, is_lambda_variable, quote_name, resolve
 from ..sql.spark.errors import SparkError
 from ..sql.spark.identity import is_window
-from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, render
+from ..sql.text.dialect import expression, fragment, has_clock, render
 from ..sql.text.helper_columns import is_reserved, numbered
 from .linear_aggregates import SUMMED, NoSum, Sum, Sums
 from .window_columns import with_window_calls
 
-_ABOVE = (
-    "expressions", "having", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
-)  # fmt: skip
+#: the clauses above the groups
+_ABOVE = tuple(clause for clause in ABOVE_ROWS if clause not in ("group", "distinct"))
 
 
 @dataclass(frozen=True)
@@ -224,16 +223,13 @@ class _Taking:
     def _calls(self) -> Iterator[exp.Expr]:
         """The aggregates over groups, without window functions."""
         for node in self.rest.walk():
-            over = isinstance(node.parent, (exp.Window, exp.Filter)) and isinstance(
-                node.parent if isinstance(node.parent, exp.Window) else node.parent.parent, exp.Window
-            )
-            if is_aggregate_call(node) and not _is_grouping(node) and not (over and node.arg_key == "this"):
+            if is_over_groups(node) and aggregate(node) is not Aggregate.GROUPING:
                 yield node
 
     def _check(self, call: exp.Expr) -> None:
-        if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+        if isinstance(call.parent, ORDERED):
             raise NoSum(f"{fragment(call.parent)} needs the rows")
-        if _aggregate(call) not in SUMMED:
+        if aggregate(call) not in SUMMED:
             raise NoSum(f"{fragment(call)} needs the rows")
 
     def _keep_values(self, call: exp.Expr) -> None:
@@ -255,7 +251,7 @@ class _Taking:
         """The arguments of a call, NULL where its FILTER does not hold."""
         given = [call.this.unnest()] if isinstance(call, exp.Any) else call.expressions
         condition = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
-        if _aggregate(call) is Aggregate.COUNT and all(isinstance(a, (exp.Star, exp.Literal)) for a in given):
+        if aggregate(call) is Aggregate.COUNT and all(isinstance(a, (exp.Star, exp.Literal)) for a in given):
             operands = [] if condition is None else [_if(condition, exp.true())]
         elif condition is None:
             operands = list(given)
@@ -272,12 +268,12 @@ class _Taking:
         typed: the canonical text of an operand -> its type.
         """
         texts = [self._canonical(a) for a in self._operands(call)]
-        return self.sums.value(_aggregate(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
+        return self.sums.value(aggregate(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
 
     def _put_merged(self, call: exp.Expr, typed: dict[str, str]) -> None:
         """Replace a call, with its FILTER, by its value over the groups."""
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
-        merged: exp.Expr = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
+        merged = expression(self._merged(call, typed))
         for column in merged.find_all(exp.Column):
             column.meta["mz_own"] = True
         whole.replace(merged)
@@ -289,7 +285,7 @@ class _Taking:
 
     def _rows(self) -> exp.Select:
         rows = self.select.copy()
-        for key in (*_ABOVE, "group", "distinct"):
+        for key in ABOVE_ROWS:
             rows.set(key, None)
         kept = (*self.keys.values(), *self.values.values())
         items = [exp.alias_(key.copy(), name, quoted=True) for name, key in kept]
@@ -313,10 +309,8 @@ _INEXACT = re.compile(r"\b(float|double|void|variant|collate)\b|map<|^interval$"
 
 
 def _is_of_values(call: exp.Expr) -> bool:
-    plain = not isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup))
-    return plain and (
-        _aggregate(call) is Aggregate.VALUES or any(isinstance(a, exp.Distinct) for a in call.expressions)
-    )
+    of_values = aggregate(call) is Aggregate.VALUES or any(isinstance(a, exp.Distinct) for a in call.expressions)
+    return of_values and not isinstance(call.parent, ORDERED)
 
 
 def _distinct(
@@ -339,17 +333,8 @@ def _distinct(
     return rows, exp.select(*items).from_(exp.to_table(placeholder)), Groups(len(names), (), "distinct rows are kept")
 
 
-def _aggregate(call: exp.Expr) -> Aggregate:
-    called = function(call)
-    return called.aggregate if called is not None and called.aggregate is not None else Aggregate.ROWS
-
-
 def _is_free(name: str, taken: set[str]) -> bool:
     return name.lower() not in taken and not is_reserved(name)
-
-
-def _is_grouping(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and _aggregate(node) is Aggregate.GROUPING
 
 
 def _has_aggregate(node: exp.Expr) -> bool:

@@ -80,7 +80,7 @@ class Sums:
     def kept(self) -> tuple[Sum, ...]:
         return tuple(self._sums.values())
 
-    def value(self, aggregate: Aggregate, call: str, arguments: Sequence[tuple[str, str]]) -> str:
+    def value(self, aggregate: Aggregate | None, call: str, arguments: Sequence[tuple[str, str]]) -> str:
         """SQL: the value of an aggregate over rows that hold the sums of one group each. Raises NoSum.
 
         call: its text, for messages. arguments: (column of the core, its type), none for count(*).

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
-from ..sql.functions.calls import is_aggregate_call
 from ..sql.functions.registry import BUILTIN
-from ..sql.names.linear import first_source
+from ..sql.names.linear import first_source, is_over_groups
 from ..sql.spark import decimals
 from ..sql.text.dialect import has_other_parts, put_in
 from ..sql.text.identifiers import folded
@@ -83,7 +82,7 @@ def _aggregates(select: exp.Select) -> list[exp.Expr] | None:
             return None
         if isinstance(node, exp.Anonymous) and folded(node.name) not in BUILTIN:  # it may be an aggregate
             return None
-        if is_aggregate_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this"):
+        if is_over_groups(node):
             found.append(node)
     return found
 

@@ -24,7 +24,7 @@ from ..predicates.comparisons import Moves, conjuncts
 from ..sql.functions.calls import nondeterministic
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.ctes import eliminate_ctes, visible_ctes, with_ctes
-from ..sql.names.linear import is_inside_a_value, is_linear, merges_columns, only_filters
+from ..sql.names.linear import is_inside_a_value, is_linear, merges_columns, only_filters, over_rows_of
 from ..sql.names.projection import expand_stars, inner_stars, pushdown_projections, with_field_name
 from ..sql.names.scope import Describe, Sources, column_of, derived, is_lambda_variable, resolve
 from ..sql.spark.errors import SparkError
@@ -286,9 +286,7 @@ class _Rewriting:
 
     def _partners(self, inner: exp.Select, around: exp.Select, outer: Sources, key: Key | None = None) -> Partners:
         def types(values: list[exp.Expr]) -> list[str]:
-            probe = exp.Select(expressions=[exp.alias_(v.copy(), f"mz_k{i}") for i, v in enumerate(values)])
-            probe.set("from_", around.args["from_"].copy())
-            probe.set("joins", [join.copy() for join in around.args.get("joins") or []])
+            probe = over_rows_of(around, *(exp.alias_(v.copy(), f"mz_k{i}") for i, v in enumerate(values)))
             return [kind for _, kind in typed_columns(probe, self.describe, self.visible)]
 
         return partners(inner, outer, types, self.describe, self.visible, self.moves, key)
@@ -315,8 +313,8 @@ def _side(join: exp.Join) -> exp.Select:
 
 def _with_joins(select: exp.Select, place: int) -> exp.Select:
     """The rows of a SELECT before one of its joins."""
-    before = exp.select("*").from_(select.args["from_"].this.copy())
-    before.set("joins", [join.copy() for join in select.args["joins"][:place]])
+    before = over_rows_of(select, exp.Star())
+    before.set("joins", before.args["joins"][:place])
     return before
 
 

@@ -21,7 +21,7 @@ from ..sql.names.linear import makes_groups
 from ..sql.names.scope import Describe, derived, quote_name
 from ..sql.spark.errors import SparkError
 from ..sql.spark.timestamps import sql_type
-from ..sql.text.dialect import VerbatimSpark, has_other_parts, put_in, render
+from ..sql.text.dialect import expression, has_other_parts, put_in, render
 from .core import Core, with_operands
 from .kept import Kept
 from .lift_aggregate import Lifted, climb, climb_all, grouped, is_whole, only_reader, passed_on, refuse_groups
@@ -61,16 +61,19 @@ def lift_unions(
     return found, residual
 
 
-def leaves_of(query: exp.Expr) -> list[exp.Select] | None:
-    """The SELECTs of a UNION ALL from left to right; None where another set operation stands among them."""
+def leaves_of(query: exp.Expr, distinct: bool = False) -> list[exp.Select] | None:
+    """The SELECTs of a UNION ALL from left to right; None where another set operation stands among them.
+
+    distinct: whether a UNION may stand among them.
+    """
     if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this",)):
-        return leaves_of(query.this)
+        return leaves_of(query.this, distinct)
     if isinstance(query, exp.Select):
         return [query]
-    plain = type(query) is exp.Union and not query.args.get("distinct")
+    plain = type(query) is exp.Union and (distinct or not query.args.get("distinct"))
     if not plain or has_other_parts(query, ("this", "expression", "distinct")):
         return None
-    left, right = leaves_of(query.this), leaves_of(query.expression)
+    left, right = leaves_of(query.this, distinct), leaves_of(query.expression, distinct)
     return None if left is None or right is None else [*left, *right]
 
 
@@ -190,5 +193,5 @@ def _aligned(branches: Sequence[Lifted], describe: Describe) -> list[Lifted]:
 def _as(name: str, kind: str, own: str, own_kind: str) -> exp.Expr:
     column: exp.Expr = exp.column(quote_name(own), table=quote_name(_ALIAS))
     if own_kind != kind:
-        column = exp.maybe_parse(f"CAST({render(column)} AS {sql_type(kind)})", dialect=VerbatimSpark)
+        column = expression(f"CAST({render(column)} AS {sql_type(kind)})")
     return exp.alias_(column, name, quoted=True)

@@ -14,8 +14,8 @@ from itertools import count
 from sqlglot import exp
 
 from ..predicates.comparisons import Moves, comparisons, conjuncts
-from ..sql.functions.calls import nondeterministic
-from ..sql.functions.registry import SPARKS, known
+from ..sql.functions.calls import generates, nondeterministic
+from ..sql.functions.registry import SPARKS
 from ..sql.names.ctes import with_ctes
 from ..sql.names.linear import is_inner, is_linear, kept_one_by_one, merges_columns
 from ..sql.names.scope import derived
@@ -54,8 +54,7 @@ def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> ex
 
 def _is_of_one_row(item: exp.Expr) -> bool:
     """Whether an item of a SELECT list calls only functions of Spark, none of which is a generator."""
-    calls = item.find_all(exp.Anonymous)
-    return all(call.name.lower() in SPARKS and not known(call.name, len(call.expressions)).generates for call in calls)
+    return all(call.name.lower() in SPARKS and not generates(call) for call in item.find_all(exp.Anonymous))
 
 
 def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) -> None:

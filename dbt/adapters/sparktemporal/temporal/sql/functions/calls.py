@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from .registry import cast_to, known, of_class
-from .row import Function, Picks, Window
+from .row import Aggregate, Function, Picks, Window
 
 
 def function(node: exp.Expr) -> Function | None:
@@ -43,9 +43,19 @@ def picks(node: exp.Expr) -> Picks | None:
     return known(node.name, len(node.expressions)).picks if isinstance(node, exp.Anonymous) else None
 
 
-def is_aggregate_call(node: exp.Expr) -> bool:
+def aggregate(node: exp.Expr) -> Aggregate | None:
+    """The part of a group's rows that decides an aggregate; None for any other node, and for an unknown aggregate."""
     called = None if isinstance(node, exp.Cast) else function(node)
-    return isinstance(node, exp.AggFunc) or called is not None and called.aggregate is not None
+    return None if called is None else called.aggregate
+
+
+def is_aggregate_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.AggFunc) or aggregate(node) is not None
+
+
+def generates(node: exp.Expr) -> bool:
+    """Whether a call gives any number of rows and columns."""
+    return isinstance(node, exp.Anonymous) and known(node.name, len(node.expressions)).generates
 
 
 def makes_sessions(node: exp.Expr) -> bool:

@@ -9,14 +9,20 @@ from sqlglot import exp
 from ..functions.calls import is_aggregate_call
 from ..text.dialect import has_clock
 
-_NOT_LINEAR = (
-    "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
+#: the clauses of a SELECT above the rows that it reads
+ABOVE_ROWS = (
+    "expressions", "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort", "cluster",
+    "distribute",
 )  # fmt: skip
+#: nodes around an aggregate for which the rows have an order
+ORDERED = (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+#: nodes around an aggregate that belong to it
+AROUND = (exp.Filter, *ORDERED)
 
 
 def is_linear(select: exp.Select) -> bool:
     """Whether each row of the result comes from one input row alone, and no item reads the clock."""
-    if any(select.args.get(key) for key in _NOT_LINEAR):
+    if any(select.args.get(key) for key in ABOVE_ROWS[1:]):
         return False
     for item in select.expressions:
         if has_clock(item):
@@ -32,8 +38,7 @@ def is_aggregation(select: exp.Select) -> bool:
         return True
     above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
     own = (n for item in above for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
-    calls = (n for n in own if is_aggregate_call(n))
-    return any(not isinstance(_around(call), exp.Window) for call in calls)
+    return any(map(is_over_groups, own))
 
 
 def makes_groups(select: exp.Select) -> bool:
@@ -41,12 +46,12 @@ def makes_groups(select: exp.Select) -> bool:
     return is_aggregation(select) or bool(select.args.get("distinct"))
 
 
-def _around(call: exp.Expr) -> exp.Expr | None:
-    """The node around a call, outside of the call's own FILTER, IGNORE NULLS and WITHIN GROUP."""
-    around = call.parent
-    while isinstance(around, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
-        around = around.parent
-    return around
+def is_over_groups(node: exp.Expr) -> bool:
+    """Whether a node is an aggregate over the rows of a group, and no window function."""
+    whole = node
+    while isinstance(whole.parent, AROUND):
+        whole = whole.parent
+    return is_aggregate_call(node) and not (isinstance(whole.parent, exp.Window) and whole.arg_key == "this")
 
 
 def grouping_expressions(group: exp.Expr) -> Iterator[exp.Expr]:
@@ -64,6 +69,12 @@ def grouping_expressions(group: exp.Expr) -> Iterator[exp.Expr]:
 def first_source(select: exp.Select) -> exp.Expr | None:
     from_ = select.args.get("from_")
     return from_.this if from_ is not None else None
+
+
+def over_rows_of(select: exp.Select, *items: exp.Expr) -> exp.Select:
+    """A SELECT of items over a copy of the FROM of a SELECT, with joins and laterals, and no other clause."""
+    copied = select.copy()
+    return exp.Select(expressions=list(items), **{key: copied.args.get(key) for key in ("from_", "joins", "laterals")})
 
 
 def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:

@@ -19,6 +19,7 @@ from ....errors import Refusal
 from ..text.dialect import fragment
 from ..text.helper_columns import is_reserved
 from .bind import sources_of
+from .linear import ABOVE_ROWS
 from .outer_columns import Scopes
 from .scope import Describe, Source, Sources, column_of, quote_name, shown_by, star_of
 
@@ -102,7 +103,7 @@ def _put_stored(use: _Use, name: str, table: str, rest: exp.Select) -> None:
 def _rows(select: exp.Select, sources: Sources, stored: dict[tuple[int, str], str]) -> exp.Select:
     """The rows of a SELECT, with the stored columns alone."""
     rows = select.copy()
-    for key in _ABOVE_ROWS:
+    for key in ABOVE_ROWS:
         rows.set(key, None)
     items = [
         exp.alias_(column_of(sources[source].name, column), name, quoted=True)
@@ -111,12 +112,6 @@ def _rows(select: exp.Select, sources: Sources, stored: dict[tuple[int, str], st
     # a SELECT that needs no column still needs the number of rows
     rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
     return rows
-
-
-_ABOVE_ROWS = (
-    "expressions", "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort",
-    "cluster", "distribute",
-)  # fmt: skip
 
 
 def expand_stars(rest: exp.Select, sources: Sources) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from enum import Enum
 
 from ....errors import TemporalError
+from ..text.readable import shortened
 
 #: an error class and the rest of its line
 _CLASSED = re.compile(r"\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\] [^\n]*")
@@ -18,8 +19,6 @@ _HEADING = re.compile(
     r"^(?:(?:Runtime|Database) Error(?: in [^\n]*)?\n\s*)*(?:An error occurred while calling [\w.]+\n\s*: )?"
 )
 _EXCEPTION = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
-#: characters of a message that are shown
-_LONGEST = 300
 
 
 class Cause(Enum):
@@ -113,5 +112,4 @@ def spark_words(error: object) -> str:
     first = _EXCEPTION.sub("", text.partition("\n")[0].strip())
     line = found.group() if found else first or "no words"
     sentence = _SENTENCE.match(line)
-    line = _STATE.sub("", sentence.group() if sentence else line).strip()
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+    return shortened(_STATE.sub("", sentence.group() if sentence else line))

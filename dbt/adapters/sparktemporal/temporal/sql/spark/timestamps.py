@@ -17,8 +17,7 @@ from sqlglot import exp
 
 from ..functions.registry import known
 from ..text.dialect import IS_LITERAL, has_clock
-
-SETTING = "spark.sql.timestampType"
+from .settings import TIMESTAMP_TYPE
 
 #: a date and a time as Spark reads them; the rest of the text is a zone
 _DATE_TIME = re.compile(r"\s*[+-]?\d+(-\d{1,2}){0,2}([ T](\d{1,2}(:\d{1,2}(:\d{1,2}(\.\d*)?)?)?)?)?\s*")
@@ -27,7 +26,7 @@ _NAMED = re.compile(r"(?<![\w`])timestamp(?=[,>]|$)", re.IGNORECASE)
 
 def are_local(settings: Mapping[str, str]) -> bool:
     """Whether a session takes TIMESTAMP for TIMESTAMP_NTZ."""
-    return settings.get(SETTING, "").upper() == "TIMESTAMP_NTZ"
+    return settings.get(TIMESTAMP_TYPE, "").upper() == "TIMESTAMP_NTZ"
 
 
 def as_written(tree: exp.Query) -> exp.Query:

@@ -24,7 +24,7 @@ from sqlglot.parsers.spark import SparkParser
 
 from ....errors import Refusal, Unread
 from . import literals, pipes, quotes
-from .readable import too_deep
+from .readable import shortened, too_deep
 
 E = TypeVar("E", bound=exp.Expr)
 
@@ -215,12 +215,12 @@ def _parsed(sql: str) -> exp.Query:
         text = re.sub(r"\x1b\[\d+m", "", str(error)).strip()
         raise _unread(sql, re.sub(r" for <class '[^']*'>", "", text)) from None
     except DEFECTS as error:
-        raise _unread(sql, _shorten(sql)) from error
+        raise _unread(sql, shortened(sql)) from error
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]  # and a comment after it
     if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
         raise Refusal(
             "ST301",
-            _shorten(sql),
+            shortened(sql),
             f"a model is one query; this is {len(statements)} statement(s)",
             "a single SELECT (or WITH ... SELECT)",
         )
@@ -250,7 +250,7 @@ def _unread(sql: str, detail: str) -> Unread:
     if piped >= 0:
         return Unread(
             "ST302",
-            _shorten(sql[piped:]),
+            shortened(sql[piped:]),
             "this use of the pipe syntax cannot be read, and nothing is guessed",
             "the same as clauses of a SELECT (WHERE, GROUP BY, LIMIT), or move what stands before it into a CTE",
         )
@@ -294,7 +294,7 @@ def fragment(node: exp.Expr) -> str:
         found = quotes.quote_of(node, tokens_of, is_negated)
     if found is None and isinstance(node, exp.Query):  # a rule changed it: the query that it was
         found = quotes.quote_of(node, tokens_of, _is_query)
-    return _shorten(found or printed)
+    return shortened(found or printed)
 
 
 def _is_query(piece: str) -> bool:
@@ -389,15 +389,10 @@ def mz_now_spans(sql: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _shorten(text: str, most: int = 300) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 3] + "..."
-
-
 def brief(text: str) -> str:
     """The beginning of a fragment, for a line of the log: what macros write is long.
 
     >>> brief("a < b"), len(brief("f(" * 100))
     ('a < b', 120)
     """
-    return _shorten(text, 120)
+    return shortened(text, 120)

@@ -107,7 +107,7 @@ def dotted(names: Iterable[str]) -> str:
     ('spark_catalog.s.t', 's.`a.b`')
     """
     plain = re.compile(r"(?!\d+$)\w+", re.ASCII)
-    return ".".join(n if plain.fullmatch(n) else "`" + n.replace("`", "``") + "`" for n in names)
+    return ".".join(n if plain.fullmatch(n) else quote(n) for n in names)
 
 
 def within(names: Sequence[str], catalog: str) -> list[str]:

@@ -9,8 +9,6 @@ from sqlglot.errors import SqlglotError
 
 from ....errors import Refusal
 
-_LONGEST = 300
-
 
 @contextmanager
 def in_words(sql: str) -> Iterator[None]:
@@ -22,14 +20,14 @@ def in_words(sql: str) -> Iterator[None]:
     except SqlglotError as error:
         raise Refusal(
             "ST306",
-            f"{_start(sql)} ({str(error).splitlines()[0]})",
+            f"{shortened(sql)} ({str(error).splitlines()[0]})",
             "the text cannot be split into words, and nothing is guessed",
             "closed quotes, backquotes and comments",
         ) from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError) as error:
         raise Refusal(
             "ST307",
-            _start(sql),
+            shortened(sql),
             "reading it fails, which is a defect of dbt-sparktemporal and not of the model; nothing is written",
             "a report with this model, and meanwhile its parts as CTEs or upstream models",
         ) from error
@@ -39,16 +37,21 @@ def too_deep(sql: str) -> Refusal:
     """The refusal of a text that is nested too deeply for Python's stack."""
     return Refusal(
         "ST308",
-        _start(sql),
+        shortened(sql),
         f"it is nested too deeply to be read: {_depth(sql)} parentheses inside one another, or a condition of very "
         "many parts",
         "a part of it as a column of a CTE or an upstream model, or `x in (…)` for many comparisons of x",
     )
 
 
-def _start(sql: str) -> str:
-    line = " ".join(sql.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+def shortened(text: str, most: int = 300) -> str:
+    """A text in one line of at most so many characters, for messages.
+
+    >>> shortened("select\\n 1"), shortened("select 1", 7)
+    ('select 1', 'sele...')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 3] + "..."
 
 
 def _depth(sql: str) -> int:

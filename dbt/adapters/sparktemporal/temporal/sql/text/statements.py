@@ -17,13 +17,14 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from .dialect import VerbatimSpark, quote
+from .dialect import VerbatimSpark, quote, tokens_of
 from .identifiers import dotted, key, parts, within
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
 _WRITES = {"INSERT", "MERGE", "UPDATE", "DELETE", "DECLARE"}
 #: statements that name a query: the part that reads follows their AS
 _DEFINITIONS = {"CREATE", "REPLACE", "ALTER", "CACHE"}
+_COMMENTS = re.compile(r"(?:\s|/\*.*?\*/|--[^\n]*(?:\n|\Z))*", re.DOTALL)
 #: the text of a view that has exactly the rows of another relation
 _SAME_ROWS = re.compile(r"\s*select\s+\*\s+from\s+(\S+)\s*;?\s*", re.IGNORECASE)
 
@@ -42,6 +43,15 @@ class Reference:
     aliased: bool
     #: whether the relation is the qualifier of a column (`s.m` in `s.m.id`)
     is_column: bool = False
+
+
+def after_comments(sql: str) -> str:
+    """A statement without the comments before it, such as dbt's own.
+
+    >>> after_comments("/* dbt */ -- a test\\nselect 1")
+    'select 1'
+    """
+    return _COMMENTS.sub("", sql, count=1)
 
 
 def reading_part(sql: str) -> int | None:
@@ -71,7 +81,7 @@ def evaluated_part(sql: str) -> int | None:
 def _evaluated(sql: str) -> tuple[list[str], int | None]:
     """The words of a statement, and `evaluated_part`."""
     try:
-        tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+        tokens = tokens_of(sql)
     except SqlglotError:
         return [], None
     words = [token.text.upper() for token in tokens]
