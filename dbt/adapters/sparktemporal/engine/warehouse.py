@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import Explained, NotPlanned
+from ..errors import Explained
 from ..plurals import quantity
 from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql.spark import plans, settings
-from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors, spark_words
+from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors
 from ..temporal.sql.text import identifiers
 from ..temporal.sql.text.identifiers import SESSION_CATALOG, Identifiers, folded
-from . import commit_records, descriptions
+from . import commit_records, descriptions, uncut
 from .descriptions import UPDATE, TableInfo, ViewInfo
 from .session_facts import SessionFacts
 from .shared_answers import SharedAnswers
@@ -24,19 +24,6 @@ Rows = Callable[[str], "list[tuple[Any, ...]]"]
 #: SQL of a query of one row, and the number of its columns
 Query = tuple[str, int]
 
-#: Spark's sign that a plan or a type has more fields than it prints
-_CUT = re.compile(r"\.\.\. \d+ more fields")
-_WHOLE_PLANS = "SET spark.sql.debug.maxToStringFields = 100000"
-#: (sign of a text that Spark cut short, setting with which Spark prints all). Spark cuts the columns of a Hive table by
-#: length, and Spark's ids count: the place of the cut differs from plan to plan.
-_CUTS = (
-    (_CUT, _WHOLE_PLANS),
-    (re.compile(r"HiveTableRelation \[[^\n]*\.\.\."), "SET spark.sql.maxMetadataStringLength = 10000000"),
-    (
-        re.compile(r"(?:\.\.\. \d+ more characters|Truncated plan of \d+ characters)\s*\Z"),
-        "SET spark.sql.maxPlanStringLength = 2147483632",
-    ),
-)
 #: Spark resolves a nested lambda in several passes over the query, and gives up after 100
 _PASSES, _ENOUGH = "spark.sql.analyzer.maxIterations", 1000
 #: the function of Delta by which the changes of a table are read
@@ -113,15 +100,7 @@ class Warehouse:
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
         """The columns of a query as (name, type), each type with all its fields."""
-        return [(row[0], row[1]) for row in self._uncut(self.shape(f"DESCRIBE QUERY {sql}"))]
-
-    def _uncut(self, describe: str) -> list[tuple[Any, ...]]:
-        """The rows of a DESCRIBE, with no type cut short."""
-        rows = self.rows(describe)
-        if any(_CUT.search(str(row[1])) for row in rows):
-            self.rows(_WHOLE_PLANS)
-            rows = self.rows(describe)
-        return rows
+        return [(row[0], row[1]) for row in uncut.columns(self.rows, self.shape(f"DESCRIBE QUERY {sql}"))]
 
     def described(self, sql: str) -> tuple[list[tuple[str, str]], str]:
         """The columns of a query as (name, type) and its plans, "" where only the columns are known.
@@ -129,41 +108,18 @@ class Warehouse:
         One EXPLAIN answers both for nearly every query. DESCRIBE answers for the other queries, and raises their
         errors. For an unknown column SparkError has the text of the EXPLAIN, so that no failed statement is logged.
         """
-        plan = self._explained(sql)
-        if _is_whole(plan):
+        plan = uncut.plan(self.ask, self.rows, sql)
+        if uncut.is_whole(plan):
             found = plans.columns(plan)
             return (self.describe(sql) if found is None else found), plan
         if Cause.NO_COLUMN.is_said_by(plan):
             raise SparkError(plan)
         return self.describe(sql), ""
 
-    def _explained(self, sql: str) -> str:
-        """The plans of a query, or the text of its error. Where Spark cut the plans short, Spark is asked again."""
-        plan = self.ask(f"EXPLAIN EXTENDED {sql}")
-        asked = [setting for cut, setting in _CUTS if cut.search(plan)]
-        if asked:
-            for setting in asked:
-                self.rows(setting)
-            plan = self.ask(f"EXPLAIN EXTENDED {sql}")
-        return plan
-
     def explain(self, sql: str) -> str:
         """The plans of a query (EXPLAIN EXTENDED) with all columns. Raises NotPlanned where Spark makes no plan."""
-        plan = self._explained(sql)
-        if _CUT.search(plan):
-            raise Explained(
-                "ST211",
-                "a plan that Spark cut short (... more fields)",
-                "the plans of a model tell what the model reads, and whether that changed",
-                f"a session in which this has effect: {_WHOLE_PLANS}",
-            )
-        if "== Optimized Logical Plan ==" not in plan:
-            raise NotPlanned(
-                "ST356",
-                spark_words(plan),
-                "Spark makes no plan of this query, so its inputs and its meaning are not known",
-                "a query that Spark can plan: what fails for constants alone fails for every row",
-            )
+        plan = uncut.plan(self.ask, self.rows, sql)
+        uncut.refuse(plan)
         return plan
 
     def ask(self, explain: str) -> str:
@@ -191,14 +147,18 @@ class Warehouse:
 
     def _described(self, relation: str) -> str:
         """The question of `shared_table`."""
-        return "DESCRIBE " + folded(identifiers.dotted(identifiers.within(identifiers.parts(relation), self.catalog())))
+        return f"DESCRIBE {self._key(relation)}"
+
+    def _key(self, relation: str) -> str:
+        """One key for all spellings of a relation's name."""
+        return folded(identifiers.dotted(identifiers.within(identifiers.parts(relation), self.catalog())))
 
     def forget(self, table: str) -> bool:
         """Have the session forget a table (as SQL names it), once. False where the session was told before.
 
         A session keeps the columns of a table that it has read, also when another session has altered the table.
         """
-        name = folded(identifiers.dotted(identifiers.within(identifiers.parts(table), self.catalog())))
+        name = self._key(table)
         if name in self._refreshed:
             return False
         self._refreshed.add(name)
@@ -267,10 +227,6 @@ class Warehouse:
         """Whether the current catalog is another one than `spark_catalog`, the session's own."""
         return folded(self.catalog()) != SESSION_CATALOG
 
-    def views_are_icebergs(self) -> bool:
-        """Whether the views of the current catalog are Iceberg's, by the class of the catalog."""
-        return self.is_icebergs(self.catalog())
-
     def is_icebergs(self, catalog: str) -> bool:
         """Whether the class of a catalog is Iceberg's."""
         key = f"spark.sql.catalog.{catalog}"
@@ -281,7 +237,7 @@ class Warehouse:
 
         The session's own catalog has tables of all formats.
         """
-        return self.catalog_is_named() and self.views_are_icebergs()
+        return self.catalog_is_named() and self.is_icebergs(self.catalog())
 
     def system_functions(self) -> frozenset[str]:
         """The names of Spark's own functions, in lower case.
@@ -293,13 +249,13 @@ class Warehouse:
         return frozenset(str(name).lower() for (name,) in self.rows(f"SHOW SYSTEM FUNCTIONS{where}"))
 
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
-        """The tables and views of a schema with this prefix and suffix, ignoring case.
+        """The tables and views of a schema, of any catalog, with this prefix and suffix, ignoring case.
 
         Spark lists the session's temporary views too, without a schema; the temporary views are left out.
         """
         pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
-        if self.catalog_is_named():  # only the session's own catalog lists views as tables too
+        if self._is_in_named(f"{schema}.t"):  # only the session's own catalog lists views as tables too
             found = list(dict.fromkeys([*found, *self.views(schema, pattern)]))
         return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
 
@@ -318,14 +274,6 @@ class Warehouse:
         except SparkError as error:
             error.expect(Cause.NO_VIEWS)
             return []
-
-    def relations_outside(self, schema: str, prefix: str) -> Identifiers:
-        """The tables and views with this prefix, ignoring case, in a schema of another catalog."""
-        pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix) + "*"
-        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
-        if folded(identifiers.parts(schema)[0]) != SESSION_CATALOG:  # only the session's own lists views as tables too
-            found += self.views(schema, pattern)
-        return Identifiers(name for name in dict.fromkeys(found) if folded(name).startswith(folded(prefix)))
 
     def view(self, relation: str) -> ViewInfo | None:
         """An existing view; None when the relation is a table, unless the table holds the commits of a model."""
@@ -362,7 +310,7 @@ class Warehouse:
 
     def table(self, relation: str) -> TableInfo:
         """A table, as DESCRIBE shows the table."""
-        return descriptions.table(self._uncut(f"DESCRIBE TABLE EXTENDED {relation}"))
+        return descriptions.table(uncut.columns(self.rows, f"DESCRIBE TABLE EXTENDED {relation}"))
 
 
 def _arm(number: int, sql: str, width: int, most: int) -> str:
@@ -370,7 +318,3 @@ def _arm(number: int, sql: str, width: int, most: int) -> str:
     names = [f"mz_{i}" for i in range(width)]
     values = [f"CAST({name} AS STRING)" for name in names] + ["CAST(NULL AS STRING)"] * (most - width)
     return f"SELECT {number} AS mz_arm, {', '.join(values)}\nFROM (\n{sql}\n) AS mz_one({', '.join(names)})"
-
-
-def _is_whole(plan: str) -> bool:
-    return "== Optimized Logical Plan ==" in plan and not any(cut.search(plan) for cut, _ in _CUTS)

@@ -198,7 +198,7 @@ class ViewTexts:
             return not self.target.views_in
         if self.live is not None:
             return self.live.rewrite != ALTER
-        return self.warehouse.views_are_icebergs()
+        return self.warehouse.is_icebergs(self.warehouse.catalog())
 
     @cached_property
     def _has_star_except(self) -> bool:

@@ -15,6 +15,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, Refusal
 from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
+from ..temporal.sql.text.identifiers import Identifiers
 from . import view_probe
 
 _WITHOUT = (
@@ -72,7 +73,7 @@ def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
 def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
     """Refuse `views_in` where its schema cannot be listed, or where relations of others have the names of the views."""
     try:
-        there = warehouse.relations_outside(outside.schema, outside.model)
+        there = Identifiers(warehouse.tables(outside.schema, outside.model))
     except SparkError as error:
         raise Refusal(
             "ST519",

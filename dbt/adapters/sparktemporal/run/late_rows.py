@@ -147,6 +147,6 @@ def refuse_foreign(
         return
     name, of, there = f"{target.model}__late", target, Identifiers(existing)
     if target.outside is not None:
-        of, there = target.outside, warehouse.relations_outside(target.outside.schema, target.model)
+        of, there = target.outside, Identifiers(warehouse.tables(target.outside.schema, target.model))
     if name in there and not ownership.is_marked(warehouse, of, name):
         raise ForeignRelation(of.name("__late"), target.model)

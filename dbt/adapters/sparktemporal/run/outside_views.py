@@ -19,6 +19,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..temporal.decision import Statement
 from ..temporal.diffs.state import State
+from ..temporal.sql.text.identifiers import Identifiers
 from . import published_view
 from .published_view import Docs
 from .standing_views import StandingViews
@@ -46,7 +47,7 @@ def publish(
     outside = target.outside
     if outside is None:
         return []
-    views = StandingViews(warehouse, outside, warehouse.relations_outside(outside.schema, outside.model))
+    views = StandingViews(warehouse, outside, Identifiers(warehouse.tables(outside.schema, outside.model)))
     steps = views.changed("the commit, for readers", "__live", text, mark=False)
     steps += published_view.publish(outside, state.columns, docs, views.find(), retyped)
     steps += views.changed("the updates, readable", "__diffs", updates)
@@ -58,7 +59,7 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     outside = target.outside
     if outside is None:
         return []
-    views = StandingViews(warehouse, outside, warehouse.relations_outside(outside.schema, outside.model))
+    views = StandingViews(warehouse, outside, Identifiers(warehouse.tables(outside.schema, outside.model)))
     return [
         Statement("a view for readers", f"DROP VIEW IF EXISTS {outside.name(suffix)}")
         for suffix in ("", "__diffs", "__late", "__live")
