@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.temporal.sql.functions import registry
-from dbt.adapters.sparktemporal.temporal.sql.text.dialect import MZ_NOW_NAMES
+from dbt.adapters.sparktemporal.temporal.sql.text.grammar import MZ_NOW_NAMES
 from support.instants import T0
 from support.project import Project
 from support.seeds import a_seed

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import sqlglot
 
-from dbt.adapters.sparktemporal.temporal.sql.text.dialect import VerbatimSpark, quote
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import quote
+from dbt.adapters.sparktemporal.temporal.sql.text.grammar import VerbatimSpark
 from support.instants import T0
 from support.project import Project
 from support.seeds import a_seed

@@ -19,7 +19,8 @@ from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
-from dbt.adapters.sparktemporal.temporal.sql.text.dialect import VerbatimSpark, parse, quote, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, quote, render
+from dbt.adapters.sparktemporal.temporal.sql.text.grammar import VerbatimSpark
 from support.instants import T0
 from support.project import Project
 

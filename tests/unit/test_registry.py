@@ -112,7 +112,7 @@ _ALSO = """
 """
 #: the grammar of calls with words inside; directions of rounding
 NO_LISTS = {
-    "temporal/sql/text/dialect.py": {"EXTRACT", "TRIM", "SUBSTRING"},
+    "temporal/sql/text/grammar.py": {"EXTRACT", "TRIM", "SUBSTRING"},
     "temporal/predicates/bounds.py": {"ceil"},
     "temporal/predicates/fields.py": {"floor", "ceil", "ceiling"},
 }

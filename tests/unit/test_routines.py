@@ -16,7 +16,8 @@ from dbt.adapters.sparktemporal.temporal.sql.functions import registry
 from dbt.adapters.sparktemporal.temporal.sql.functions.calls import function
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import Function
 from dbt.adapters.sparktemporal.temporal.sql.spark import routines
-from dbt.adapters.sparktemporal.temporal.sql.text.dialect import MZ_NOW_NAMES, expression, parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.grammar import MZ_NOW_NAMES
 
 EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 

@@ -20,7 +20,8 @@ from ..temporal.predicates.bounds import BIGINT, TIMESTAMP
 from ..temporal.predicates.clock_text import written_at
 from ..temporal.rewrite.clock_functions import bare_names, names_clock, put_mz_now_in_statement
 from ..temporal.sql.spark import plans
-from ..temporal.sql.text.dialect import MZ_NOW_NAMES, mz_now_spans, tokens_of
+from ..temporal.sql.text.dialect import mz_now_spans
+from ..temporal.sql.text.grammar import MZ_NOW_NAMES, tokens_of
 from ..temporal.sql.text.statements import after_comments, evaluated_part, reading_part
 
 LIVE = "unix_millis(current_timestamp())"

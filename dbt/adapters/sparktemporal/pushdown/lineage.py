@@ -28,7 +28,8 @@ from ..temporal.sql.names.ctes import visible_ctes
 from ..temporal.sql.names.linear import merges_columns
 from ..temporal.sql.names.projection import expand_stars
 from ..temporal.sql.names.scope import star_of
-from ..temporal.sql.text.dialect import DEFECTS, VerbatimSpark, has_clock, quote
+from ..temporal.sql.text.dialect import DEFECTS, has_clock, quote
+from ..temporal.sql.text.grammar import VerbatimSpark
 
 Columns = Sequence["tuple[str, str]"]
 

@@ -21,7 +21,8 @@ from ..temporal.sql.functions import registry
 from ..temporal.sql.functions.row import CLOCK
 from ..temporal.sql.spark import plans, routines
 from ..temporal.sql.spark.routines import Name, Routine
-from ..temporal.sql.text.dialect import OF_SPARK, brief, fragment, parse, render
+from ..temporal.sql.text.dialect import brief, fragment, parse, render
+from ..temporal.sql.text.grammar import OF_SPARK
 
 
 def refuse_and_name(model: Model, known: Routines) -> Model:

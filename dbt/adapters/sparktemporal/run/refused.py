@@ -21,7 +21,8 @@ from ..temporal.sql.names.ctes import cte_of
 from ..temporal.sql.spark import plans, relations
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text import identifiers
-from ..temporal.sql.text.dialect import mz_now_spans, parse, tokens_of
+from ..temporal.sql.text.dialect import mz_now_spans, parse
+from ..temporal.sql.text.grammar import tokens_of
 from ..temporal.sql.text.identifiers import Identifiers, folded
 
 #: how Spark's plan shows the clock of a view

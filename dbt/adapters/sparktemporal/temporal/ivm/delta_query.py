@@ -22,7 +22,8 @@ from ..sql.names.ctes import reads_of
 from ..sql.names.linear import is_linear, kept_one_by_one
 from ..sql.names.scope import alias_of
 from ..sql.spark.relations import version_as_of
-from ..sql.text.dialect import VerbatimSpark, has_other_parts, string_literal
+from ..sql.text.dialect import has_other_parts, string_literal
+from ..sql.text.grammar import VerbatimSpark
 from .upstream import BEFORE, Stack
 
 #: the most new files that a statement names one by one

@@ -14,7 +14,8 @@ from functools import reduce
 from sqlglot import exp
 
 from ..sql.functions.calls import makes_several_rows
-from ..sql.text.dialect import VerbatimSpark, brief, fragment, has_clock, is_mz_now, mz_now_calls
+from ..sql.text.dialect import brief, fragment, has_clock, is_mz_now, mz_now_calls
+from ..sql.text.grammar import VerbatimSpark
 from .comparisons import Moves, comparisons, conjuncts
 from .conditions import condition
 from .logic import PredicateVisitor, branches_of, is_boolean, legs_of, not_

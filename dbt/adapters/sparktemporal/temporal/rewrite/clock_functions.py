@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from ...errors import Refusal
 from ..sql.functions.registry import ROWS, known
 from ..sql.functions.row import CLOCK
-from ..sql.text.dialect import OF_SPARK, tokens_of
+from ..sql.text.grammar import OF_SPARK, tokens_of
 from ..sql.text.quotes import Put
 
 #: the clocks of Spark; current_time() is one, although mz_now() does not replace it

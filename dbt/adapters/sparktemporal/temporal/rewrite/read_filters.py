@@ -22,7 +22,8 @@ from ..sql.names.ctes import visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe, derived, quote_name, row_columns
-from ..sql.text.dialect import VerbatimSpark, conjunction, fragment, has_clock, put_in, render, shown_as
+from ..sql.text.dialect import conjunction, fragment, has_clock, put_in, render, shown_as
+from ..sql.text.grammar import VerbatimSpark
 from .evaluated import Evaluated
 from .kept import Kept
 

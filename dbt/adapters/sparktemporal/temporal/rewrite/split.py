@@ -31,7 +31,8 @@ from ..sql.names.parsed_model import ParsedModel
 from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe
 from ..sql.spark import timestamps
-from ..sql.text.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
+from ..sql.text.dialect import conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
+from ..sql.text.grammar import MZ_NOW_NAMES
 from .apart import keep_apart
 from .column_names import Names, with_names
 from .core import Core, refuse_nondeterministic

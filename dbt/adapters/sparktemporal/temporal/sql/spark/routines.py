@@ -19,7 +19,8 @@ from ..functions import registry
 from ..functions.calls import by_name, nondeterministic
 from ..functions.registry import BUILTIN
 from ..functions.row import CHANCE, CLOCK, CODE, FILES, PLACE, SESSION
-from ..text.dialect import MZ_NOW_NAMES, OF_SPARK, OwnFunction, parse, quote
+from ..text.dialect import parse, quote
+from ..text.grammar import MZ_NOW_NAMES, OF_SPARK, OwnFunction
 from ..text.identifiers import folded, parts
 
 Name = tuple[str, ...]

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from ..functions.registry import known
-from ..text.dialect import IS_LITERAL, has_clock
+from ..text.dialect import has_clock
+from ..text.grammar import IS_LITERAL
 from .settings import TIMESTAMP_TYPE
 
 #: a date and a time as Spark reads them; the rest of the text is a zone

@@ -16,7 +16,7 @@ from sqlglot import exp
 from ..functions.calls import starts_with_unit
 from ..functions.types import Rule, rule_of
 from ..functions.units import unit_of
-from ..text.dialect import OwnFunction
+from ..text.grammar import OwnFunction
 from . import decimals
 from .combined_types import BROKEN, FIELDS, TIMES, VOID, WHOLE, common, counts, fields_of, of_two, scaled
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from sqlglot import Token, exp
+
+from .grammar import tokens_of
 
 _TEXT = "text"
 #: a quote begins and ends so many tokens at most beside the places of names and literals (`cast(x as decimal(10,2))`)
@@ -33,14 +36,13 @@ class Text:
 
     def __init__(self, sql: str, puts: Sequence[Put] = ()) -> None:
         self.sql, self._puts = sql, puts
-        self._tokens: list[Token] = []
 
     def __deepcopy__(self, memo: object) -> Text:
         return self  # the copies of a node have one text
 
-    def tokens(self, tokenize: Callable[[str], list[Token]]) -> list[Token]:
-        self._tokens = self._tokens or tokenize(self.sql)
-        return self._tokens
+    @cached_property
+    def tokens(self) -> list[Token]:
+        return tokens_of(self.sql)
 
     def written(self, start: int, end: int) -> str:
         """The author's words for the piece [start, end)."""
@@ -59,7 +61,7 @@ def mark(tree: exp.Expr, text: Text) -> None:
             node.meta[_TEXT] = text
 
 
-def quote_of(node: exp.Expr, tokenize: Callable[[str], list[Token]], is_same: Callable[[str], bool]) -> str | None:
+def quote_of(node: exp.Expr, is_same: Callable[[str], bool]) -> str | None:
     """The piece of the text that reads as a tree, in the author's words; None where there is none.
 
     is_same: whether a piece reads as the tree.
@@ -68,7 +70,7 @@ def quote_of(node: exp.Expr, tokenize: Callable[[str], list[Token]], is_same: Ca
     if len({id(place[_TEXT]) for place in places}) != 1:
         return None
     text: Text = places[0][_TEXT]
-    tokens = text.tokens(tokenize)
+    tokens = text.tokens
     first = bisect_left(tokens, min(place["start"] for place in places), key=lambda token: token.start)
     last = bisect_left(tokens, max(place["end"] for place in places), key=lambda token: token.end)
     reach = [(before, after) for before in range(_BEFORE + 1) for after in range(_AFTER + 1)]

@@ -17,7 +17,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from .dialect import VerbatimSpark, quote, tokens_of
+from .dialect import quote
+from .grammar import VerbatimSpark, tokens_of
 from .identifiers import dotted, key, parts, within
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
