@@ -29,6 +29,7 @@ from ..sql.names.scope import Describe, derived, quote_name, star_of
 from ..sql.text.dialect import has_clock, has_other_parts, shown_as
 from ..sql.text.helper_columns import operand_column, static_column
 from .core import Core, with_operands
+from .given import Given
 from .group_maintenance import take_groups
 from .kept import Kept
 from .linear_aggregates import NoSum
@@ -41,19 +42,17 @@ class Lifted(NamedTuple):
     plain: exp.Query
 
 
-def lift(
-    core: Core, node: exp.Select, tree: exp.Expr, describe: Describe, ansi: bool
-) -> tuple[Core, exp.Select, exp.Select] | None:
+def lift(core: Core, node: exp.Select, tree: exp.Expr, given: Given) -> tuple[Core, exp.Select, exp.Select] | None:
     """A linear core, whose place in the residual `tree` is `node` -> (core, the aggregation, its replacement).
 
     None unless exactly one aggregation reads all rows of the core. Raises NoSum when the aggregation needs the rows.
     """
     found = only_reader(node, tree) if is_whole(core, node) else None
-    climbed = None if found is None else climb_all([Lifted(core, core.query)], *found, tree, describe)
+    climbed = None if found is None else climb_all([Lifted(core, core.query)], *found, tree, given.describe)
     if climbed is None:
         return None
     (lifted,), reader, item = climbed
-    kept, rest = grouped(lifted, reader, item, describe, ansi)
+    kept, rest = grouped(lifted, reader, item, given)
     return kept, reader, rest
 
 
@@ -93,13 +92,13 @@ def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -
     return Lifted(replace(passed_on(one.core, item.alias_or_name), query=carried), above)
 
 
-def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe, ansi: bool) -> tuple[Core, exp.Select]:
+def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, given: Given) -> tuple[Core, exp.Select]:
     """A core kept per group of the aggregation that reads the core, and the aggregation over it. Raises NoSum."""
     alias = item.alias_or_name
     above = _over(one.plain, reader, item)
     if any(map(star_of, above.expressions)):
-        _write_out_stars(above, describe)
-    rows, rest, groups = take_groups(above, one.core.placeholder, describe, [], ansi)
+        _write_out_stars(above, given.describe)
+    rows, rest, groups = take_groups(above, one.core.placeholder, given.describe, [], given.ansi)
     rows.set("from_", exp.From(this=derived(with_operands(one.core), alias)))
     return replace(passed_on(one.core, alias), query=rows, groups=groups, kept=Kept(groups.kept)), rest
 

@@ -14,8 +14,8 @@ from collections.abc import Hashable, Mapping
 from sqlglot import exp
 
 from ..sql.names.linear import is_aggregation
-from .core import PLACEHOLDER, is_placeholder
-from .union_groups import is_star, leaves_of
+from .core import PLACEHOLDER
+from .union_groups import cores_read
 
 
 def merge_groups(residual: exp.Query, forms: Mapping[str, Hashable]) -> tuple[exp.Query, dict[str, tuple[str, ...]]]:
@@ -32,21 +32,10 @@ def merge_groups(residual: exp.Query, forms: Mapping[str, Hashable]) -> tuple[ex
         reader = below.parent.parent
         if not isinstance(reader, exp.Select) or not is_aggregation(reader) or reader.args.get("joins"):
             continue
-        found = leaves_of(union)
-        names = [_placeholder(leaf) for leaf in found] if found else []
-        if not names or len({forms.get(name) for name in names}) != 1 or names[0] not in forms:
-            continue
-        if len({*names}) < len(names):
+        names = cores_read(union)
+        if len({*names}) < len(names) or len({forms.get(name) for name in names}) != 1 or names[0] not in forms:
             continue
         name = PLACEHOLDER + "_".join(one.removeprefix(PLACEHOLDER) for one in names)
         merged[name] = tuple(names)
         below.replace(exp.Table(this=exp.to_identifier(name), alias=below.args["alias"].copy()))
     return residual, merged
-
-
-def _placeholder(leaf: exp.Select) -> str:
-    """The placeholder of the core whose rows a leaf of a UNION ALL passes on; "" where the leaf is anything else."""
-    from_ = leaf.args.get("from_")
-    if from_ is None or not is_star(leaf) or not is_placeholder(from_.this) or from_.this.args.get("alias"):
-        return ""
-    return str(from_.this.name)

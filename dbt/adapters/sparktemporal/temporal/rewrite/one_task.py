@@ -16,7 +16,7 @@ from ..sql.names.linear import first_source, is_inside_a_value, makes_groups
 from ..sql.names.scope import alias_of
 from ..sql.text.dialect import has_other_parts, parse
 from .core import is_placeholder
-from .union_groups import is_star, leaves_of
+from .union_groups import cores_read
 
 _FEW = "mz_few"
 
@@ -54,8 +54,4 @@ def _cores_of(source: exp.Expr) -> list[str]:
         return []
     if isinstance(source, exp.Table):
         return [source.name] if is_placeholder(source) else []
-    leaves = leaves_of(source.this) if isinstance(source, exp.Subquery) else None
-    if not leaves or not all(map(is_star, leaves)):
-        return []
-    found = [leaf.args["from_"].this for leaf in leaves]
-    return [str(one.name) for one in found] if all(map(is_placeholder, found)) else []
+    return cores_read(source.this) if isinstance(source, exp.Subquery) else []

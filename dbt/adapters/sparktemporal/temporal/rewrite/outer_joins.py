@@ -25,12 +25,12 @@ from ..sql.functions.calls import nondeterministic
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.ctes import eliminate_ctes, visible_ctes, with_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, merges_columns, only_filters, over_rows_of
-from ..sql.names.projection import expand_stars, inner_stars, pushdown_projections, with_field_name
-from ..sql.names.scope import Describe, Sources, column_of, derived, is_lambda_variable, resolve
+from ..sql.names.projection import expand_stars, inner_stars, pushdown_projections
+from ..sql.names.scope import Describe, Sources, derived
 from ..sql.spark.errors import SparkError
-from ..sql.spark.timestamps import sql_type
-from ..sql.text.dialect import conjunction, expression, has_clock, put_in
+from ..sql.text.dialect import conjunction, has_clock, put_in
 from .coverage_sql import OWN
+from .filled_rows import before_join, filled
 from .merge_subqueries import add_to_where
 from .partners import ALIAS, Key, Partners, partners
 from .using_to_on import using_to_on
@@ -136,7 +136,7 @@ class _Rewriting:
         expand_stars(select, sources)
         for place, join in enumerate(select.args.get("joins") or []):
             if join.args.get("using") and _is_temporal(join, select, self.visible):
-                using_to_on(select, join, sources_of(_with_joins(select, place), self.describe, self.visible))
+                using_to_on(select, join, sources_of(before_join(select, place), self.describe, self.visible))
         self._take_subqueries(select)
         self._take_semi_joins(select)
         outer = sum(_is_temporal(join, select, self.visible) for join in select.args.get("joins") or [])
@@ -169,7 +169,7 @@ class _Rewriting:
         for place, join in enumerate(select.args.get("joins") or []):
             if not only_filters(join) or not _is_temporal(join, select, self.visible):
                 continue
-            before = _with_joins(select, place)
+            before = before_join(select, place)
             outer = sources_of(before, self.describe, self.visible)
             later = select.args["joins"][place:]
             if any(one.side in ("RIGHT", "FULL") for one in later):
@@ -227,7 +227,7 @@ class _Rewriting:
         if has_window(others.args["joins"][0].this, self.visible):
             without, _ = self._unmatched(others, 0)
         else:
-            without = self._filled(others, 0)
+            without = filled(others, 0, self.describe, self.visible)
             without.args["joins"][0].set("side", "LEFT")
             without.args["joins"][0].set("kind", "ANTI")
         branches = [self._as_core(one) for one in (_matched(rows, 0, found), unmatched, without)]
@@ -239,8 +239,8 @@ class _Rewriting:
 
     def _unmatched(self, rows: exp.Select, place: int) -> tuple[exp.Select, Partners | None]:
         """The rows that have no partner in a join, and the partners; None where no row has a partner."""
-        join, before = rows.args["joins"][place], _with_joins(rows, place)
-        side, unmatched = _side(join), self._filled(rows, place)
+        join, before = rows.args["joins"][place], before_join(rows, place)
+        side, unmatched = _side(join), filled(rows, place, self.describe, self.visible)
         if _is_never(join):
             unmatched.args["joins"][place].pop()
             return unmatched, None
@@ -249,38 +249,6 @@ class _Rewriting:
         unmatched.args["joins"][place].replace(times)
         add_to_where(unmatched, holds)
         return unmatched, found
-
-    def _filled(self, rows: exp.Select, place: int) -> exp.Select:
-        """A copy of rows with NULL in place of the columns of a join's right side, except in the join's ON."""
-        sources = sources_of(rows, self.describe, self.visible)
-        outer = sources_of(_with_joins(rows, place), self.describe, self.visible)
-        filled = rows.copy()
-        own = len([s for s in outer if s.name]) + (1 if sources.merged else 0)
-        self._fill(filled, place, sources, own, rows.args["joins"][place])
-        return filled
-
-    def _fill(self, rows: exp.Select, place: int, sources: Sources, own: int, join: exp.Join) -> None:
-        """Replace the columns of the source number `own` by NULL, in place."""
-        joins = rows.args["joins"]
-        later = [one.args["on"] for one in joins[place + 1 :] if one.args.get("on") is not None]
-        where = rows.args.get("where")
-        names: dict[str, str] = {}
-        uses = []
-        for part in [*rows.expressions, *([where] if where is not None else []), *later]:
-            for column in part.find_all(exp.Column):
-                found = None if is_lambda_variable(column) else resolve(column, sources)
-                if found is not None and found[0] == own:
-                    uses.append((column, found[1], found[2]))
-        named = list(dict.fromkeys(name for _, name, _ in uses))
-        if named:
-            probe = exp.select(*(column_of("", name) for name in named)).from_(join.this.copy())
-            names = dict(zip(named, (kind for _, kind in typed_columns(probe, self.describe, self.visible))))
-        for column, name, parts in uses:
-            null: exp.Expr = expression(f"CAST(NULL AS {sql_type(names[name])})")
-            for field in column.parts[parts:]:
-                null = exp.Dot(this=exp.paren(null), expression=field.copy())
-            is_item = column.parent is rows and column.arg_key == "expressions"
-            column.replace(exp.alias_(null, column.name, quoted=True) if is_item else with_field_name(column, null))
 
     # -- partners --
 
@@ -309,13 +277,6 @@ def _side(join: exp.Join) -> exp.Select:
     side = exp.select("*").from_(join.this.copy())
     side.set("where", exp.Where(this=join.args["on"].copy()))
     return side
-
-
-def _with_joins(select: exp.Select, place: int) -> exp.Select:
-    """The rows of a SELECT before one of its joins."""
-    before = over_rows_of(select, exp.Star())
-    before.set("joins", before.args["joins"][:place])
-    return before
 
 
 def _swap(rows: exp.Select) -> None:

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ..predicates.comparisons import Moves
 from ..sql.names.ctes import eliminate_ctes
-from ..sql.names.scope import Describe
 from .above_groups import clock_above_groups
 from .added_months import with_added_months
 from .array_bounds import write_out_array_bounds
 from .conditional_aggregates import write_out_conditional_aggregates
 from .distinct_unions import write_out_unions
+from .given import Given
 from .merge_subqueries import merge_nested
 from .outer_joins import write_out_outer_joins
 from .replaced_columns import write_out_sets
 from .time_macros import write_out_time_macros
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a rule may know beside the tree, see `split.split`."""
-
-    #: the columns of tables
-    describe: Describe
-    moves: Moves
-    after_1970: bool
-    ansi: bool
-    #: offsets of calls of mz_now() around which nothing is kept per group
-    not_kept: frozenset[int]
-
 
 #: -> the changed tree; None where the tree was changed in place
 Rule = Callable[[exp.Query, Given], "exp.Query | None"]

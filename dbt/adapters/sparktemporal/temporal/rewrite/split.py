@@ -37,12 +37,13 @@ from .apart import keep_apart
 from .column_names import Names, with_names
 from .core import Core, refuse_nondeterministic
 from .evaluated import AtRead, Evaluated, evaluated
+from .given import Given
 from .group_maintenance import take_groups
 from .kept import Kept
 from .lift_aggregate import lift, refuse_groups
 from .linear_aggregates import NoSum
 from .read_filters import KEPT, predicates, take_apart, weakened, without_clock_in_joins
-from .rules import RULES, Given
+from .rules import RULES
 from .static_inputs import StaticParts
 from .union_groups import lift_unions
 
@@ -89,30 +90,30 @@ def split(
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
     with_names(tree, names or {})  # by the order of the tree
-    given = Given(describe, moves, after_1970, ansi, frozenset(by_rows or ()).union(unlisted or ()))
+    given = Given(describe, moves, by_rows or {}, ansi, after_1970, unlisted or {})
     for rule in RULES:
         changed = rule(tree, given)
         tree = tree if changed is None else changed
     calls = list(mz_now_calls(tree))
     for call in calls:
-        if unlisted and call.meta["start"] in unlisted:
-            why = unlisted[call.meta["start"]]
+        why = given.unlisted.get(call.meta["start"])
+        if why is not None:
             call.meta[UNLISTED] = (why.code, why.found, why.why, why.instead)  # nodes are copied with their meta
     _refuse_calls(tree, calls)
-    selects, at_a_read = _scopes(tree, calls, describe, moves)
+    selects, at_a_read = _scopes(tree, calls, given)
     tree, selects, filters = take_apart(tree, selects, describe, moves)
     cores = []
     places: list[exp.Select] = []
     residual = tree
     for number, select in enumerate(selects):
-        core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
+        core, rest = _take_core(select, f"c{number}", given)
         cores.append(core)
         places.append(rest)
         residual = put_in(residual, select, rest)
     for number, (core, place) in enumerate(zip(cores, places)):
         if core.groups is None and not core.kept and place.parent is not None:
-            cores[number], residual = _lifted(core, place, residual, describe, by_rows or {}, ansi)
-    cores, residual = lift_unions(cores, places, residual, describe, by_rows or {}, ansi)
+            cores[number], residual = _lifted(core, place, residual, given)
+    cores, residual = lift_unions(cores, places, residual, given)
     if local_timestamps:
         cores = [replace(c, comparisons=tuple(map(_of_instants, c.comparisons))) for c in cores]
     eliminate_ctes(residual)
@@ -178,15 +179,14 @@ def _refuse_unnamed(call: exp.Expr) -> None:
         )
 
 
-def _scopes(
-    tree: exp.Expr, calls: list[exp.Expr], describe: Describe, moves: Moves
-) -> tuple[list[exp.Select], list[Evaluated]]:
+def _scopes(tree: exp.Expr, calls: list[exp.Expr], given: Given) -> tuple[list[exp.Select], list[Evaluated]]:
     """The SELECTs that become cores, and the parts that a read evaluates."""
     owned = [(call, *_owner(call)) for call in calls]
     owners = {id(select): select for _, select, place in owned if select is not None and place == _ROWS}
     for select in list(owners.values()):
         # take_apart tells of predicates that cannot be solved
-        if not select.args.get("from_") or reads_outside(select, describe) and not weakened(select, moves).read:
+        reads_none = not select.args.get("from_")
+        if reads_none or reads_outside(select, given.describe) and not weakened(select, given.moves).read:
             del owners[id(select)]
     beside = {key: _beside_the_clock(select, owned) for key, select in owners.items()}
     cores = [select for key, select in owners.items() if not beside[key]]
@@ -195,7 +195,7 @@ def _scopes(
         if place == _ABOVE or not any(owner is core for core in cores):
             why = beside.get(id(owner)) or _CORRELATED if place == _ROWS else f"the clock is {place}"
             at_a_read.append(AtRead(call, owner, why, place == _ABOVE))
-    return cores, evaluated(at_a_read, cores, moves)
+    return cores, evaluated(at_a_read, cores, given.moves)
 
 
 def _beside_the_clock(select: exp.Select, owned: Sequence[tuple[exp.Expr, exp.Select | None, str]]) -> str:
@@ -238,12 +238,10 @@ def _filters_rows(join: exp.Join, joins: Sequence[exp.Join]) -> bool:
     return is_inner(join) and not any(j.side in ("RIGHT", "FULL") for j in joins[position:])
 
 
-def _take_core(
-    select: exp.Select, name: str, describe: Describe, moves: Moves, by_rows: Mapping[int, Kept], ansi: bool
-) -> tuple[Core, exp.Select]:
+def _take_core(select: exp.Select, name: str, given: Given) -> tuple[Core, exp.Select]:
     """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
     visible = visible_ctes(select)
-    core, rest = _rows_of(_solved(select, name, moves, ansi), describe, visible, by_rows, ansi)
+    core, rest = _rows_of(_solved(select, name, given), visible, given)
     with_ctes(core.query, visible)
     own = select.args.get("with_")
     with_ctes(rest, list(own.expressions) if own is not None else [])  # the clauses above the rows may name these CTEs
@@ -251,7 +249,7 @@ def _take_core(
     return replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, Kept())), rest
 
 
-def _solved(select: exp.Select, name: str, moves: Moves, ansi: bool) -> Core:
+def _solved(select: exp.Select, name: str, given: Given) -> Core:
     """A temporal SELECT as a core, without the clock in its query."""
     found: list[Comparison] = []
     static: list[exp.Expr] = []
@@ -261,9 +259,9 @@ def _solved(select: exp.Select, name: str, moves: Moves, ansi: bool) -> Core:
             static.append(conjunct)
             continue
         _refuse_sliding(conjunct)
-        if not (ansi or moves(0)):
+        if not (given.ansi or given.moves(0)):
             refuse_lists(conjunct)
-        plain = comparisons(conjunct, moves)
+        plain = comparisons(conjunct, given.moves)
         if plain is None:
             general.append(conjunct)
         else:
@@ -286,9 +284,7 @@ def _refuse_sliding(conjunct: exp.Expr) -> None:
         )
 
 
-def _rows_of(
-    core: Core, describe: Describe, visible: list[exp.CTE], by_rows: Mapping[int, Kept], ansi: bool
-) -> tuple[Core, exp.Select]:
+def _rows_of(core: Core, visible: list[exp.CTE], given: Given) -> tuple[Core, exp.Select]:
     """(the core of the rows or groups that a SELECT reads, the SELECT over this core)."""
     query = core.query
     assert isinstance(query, exp.Select)
@@ -296,25 +292,23 @@ def _rows_of(
         return core, core.read
     if makes_groups(query):
         try:
-            refuse_groups(core, by_rows)
-            rows, rest, groups = take_groups(query, core.placeholder, describe, visible, ansi)
+            refuse_groups(core, given.by_rows)
+            rows, rest, groups = take_groups(query, core.placeholder, given.describe, visible, given.ansi)
             return replace(core, query=rows, groups=groups, kept=Kept(groups.kept)), rest
         except NoSum as reason:
             core = replace(core, kept=reason.kept)
-    rows, rest = pushdown_projections(query, core.placeholder, describe, visible)
+    rows, rest = pushdown_projections(query, core.placeholder, given.describe, visible)
     return replace(core, query=rows), rest
 
 
-def _lifted(
-    core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, Kept], ansi: bool
-) -> tuple[Core, exp.Query]:
+def _lifted(core: Core, place: exp.Select, residual: exp.Query, given: Given) -> tuple[Core, exp.Query]:
     """Lift a core to the one aggregation that reads it, where possible -> (core, residual over the core)."""
     try:
-        found = lift(core, place, residual, describe, ansi)
+        found = lift(core, place, residual, given)
         if found is None:
             return core, residual
         lifted, reader, rest = found
-        refuse_groups(core, by_rows)
+        refuse_groups(core, given.by_rows)
     except NoSum as reason:
         return replace(core, kept=reason.kept), residual
     return lifted, put_in(residual, reader, rest)

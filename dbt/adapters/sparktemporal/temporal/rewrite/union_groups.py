@@ -11,19 +11,19 @@ Each branch gets the names and types of the UNION ALL, so that all branches are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from ..sql.names.bind import typed_columns
-from ..sql.names.linear import makes_groups
+from ..sql.names.linear import first_source, makes_groups
 from ..sql.names.scope import Describe, derived, quote_name
 from ..sql.spark.errors import SparkError
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import expression, has_other_parts, put_in, render
-from .core import Core, with_operands
-from .kept import Kept
+from .core import Core, is_placeholder, with_operands
+from .given import Given
 from .lift_aggregate import Lifted, climb, climb_all, grouped, is_whole, only_reader, passed_on, refuse_groups
 from .linear_aggregates import NoSum
 
@@ -31,12 +31,7 @@ _ALIAS = "mz_branch"
 
 
 def lift_unions(
-    cores: Sequence[Core],
-    places: Sequence[exp.Select],
-    residual: exp.Query,
-    describe: Describe,
-    by_rows: Mapping[int, Kept],
-    ansi: bool,
+    cores: Sequence[Core], places: Sequence[exp.Select], residual: exp.Query, given: Given
 ) -> tuple[list[Core], exp.Query]:
     """(cores, residual), with aggregations over a UNION ALL of cores kept per group where possible."""
     found = list(cores)
@@ -44,11 +39,11 @@ def lift_unions(
         if isinstance(union.parent, exp.SetOperation):
             continue
         leaves = leaves_of(union)
-        branches = _branches(found, places, leaves, residual, describe) if leaves else None
+        branches = _branches(found, places, leaves, residual, given.describe) if leaves else None
         if branches is None:
             continue
         try:
-            lifted = _lifted(branches, union, residual, describe, by_rows, ansi)
+            lifted = _lifted(branches, union, residual, given)
         except NoSum as reason:
             names = [branch.core.name for branch in branches]
             found = [replace(core, kept=reason.kept) if core.name in names else core for core in found]
@@ -75,6 +70,15 @@ def leaves_of(query: exp.Expr, distinct: bool = False) -> list[exp.Select] | Non
         return None
     left, right = leaves_of(query.this, distinct), leaves_of(query.expression, distinct)
     return None if left is None or right is None else [*left, *right]
+
+
+def cores_read(query: exp.Expr) -> list[str]:
+    """The placeholders of the cores whose rows a UNION ALL passes on as they are; none where it reads anything else."""
+    leaves = leaves_of(query)
+    if not leaves or not all(map(is_star, leaves)):
+        return []
+    found = [source for leaf in leaves if (source := first_source(leaf)) is not None]
+    return [str(one.name) for one in found] if len(found) == len(leaves) and all(map(is_placeholder, found)) else []
 
 
 def _branches(
@@ -145,21 +149,22 @@ def is_star(select: exp.Select) -> bool:
 
 
 def _lifted(
-    branches: list[Lifted], union: exp.Expr, tree: exp.Expr, describe: Describe, by_rows: Mapping[int, Kept], ansi: bool
+    branches: list[Lifted], union: exp.Expr, tree: exp.Expr, given: Given
 ) -> tuple[list[Core], exp.Select, exp.Select] | None:
     """(cores, the aggregation, its replacement); None where not exactly one aggregation reads the branches."""
     found = only_reader(union, tree)
     if found is None:
         return None
     is_direct = makes_groups(found[0])
+    describe = given.describe
     climbed = climb_all(branches if is_direct else _aligned(branches, describe), *found, tree, describe)
     if climbed is None:
         return None
     branches, reader, item = climbed
     for branch in branches:
-        refuse_groups(branch.core, by_rows)
+        refuse_groups(branch.core, given.by_rows)
     branches = _aligned(branches, describe) if is_direct else branches
-    kept, rests = zip(*(grouped(branch, reader, item, describe, ansi) for branch in branches))
+    kept, rests = zip(*(grouped(branch, reader, item, given) for branch in branches))
     if len({core.groups for core in kept}) > 1:
         raise NoSum("the branches of the UNION ALL would be kept in different forms")
     every = exp.union(*(core.read for core in kept), distinct=False)
