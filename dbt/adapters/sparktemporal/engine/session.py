@@ -13,7 +13,7 @@ from ..errors import Refusal
 from ..temporal.diffs import view_sql
 from ..temporal.diffs.state import State
 from ..temporal.sql.spark.errors import SparkError
-from ..temporal.sql.spark.settings import NOT_SET
+from ..temporal.sql.spark.settings import NOT_SET, differing
 from .warehouse import Warehouse
 
 #: a reference that Spark replaces in the text of each statement, also in comments and strings
@@ -61,7 +61,7 @@ def refuse_other(warehouse: Warehouse, state: State, what: str, always: bool = F
 
 def refuse_differences(settings: Mapping[str, str], state: State, what: str, is_live: bool = True) -> None:
     """Refuse settings of a session that differ from those of a state. what, is_live: see `refuse_other`."""
-    keys = sorted(key for key in {*settings, *state.settings} if settings.get(key) != state.settings.get(key))
+    keys = differing(settings, state.settings)
     # a state of an earlier version remembers four settings: all others count as not set
     if keys:
         wanted = ", ".join(f"{key} {state.settings.get(key, NOT_SET)}" for key in keys)

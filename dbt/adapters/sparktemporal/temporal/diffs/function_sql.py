@@ -24,7 +24,7 @@ from ..sql.text.dialect import expression, quote, string_literal
 from .intervals_sql import indent, pretty
 from .state import State
 from .stores import store_of
-from .view_sql import residual_of
+from .view_sql import raising, residual_of
 
 SUFFIX = "__at"
 #: the common table expression of the instant, for the clock in the residual
@@ -39,12 +39,11 @@ def mark(model: str, run: str) -> str:
 def create(state: State, name: str) -> str:
     """The CREATE FUNCTION statement of a model. name: the function's name as in SQL, without its schema."""
     given = f"unix_millis({name}.instant)"
-    t, message = _shown(state, given), string_literal(_out_of_range(state))
+    t = _shown(state, given)
     columns = ", ".join(f"{quote(n)} {sql_type(kind)}" for n, kind in state.columns)
-    refused = ", ".join(f"CAST(raise_error({message}) AS {sql_type(kind)}) AS {quote(n)}" for n, kind in state.columns)
     until = f" AND {given} <= {state.answers_until}L" if state.answers_until is not None else ""
-    outside = f"NOT coalesce({given} >= {state.since}L{until}, false) AND raise_error({message}) IS NULL"
-    arm = f"SELECT {refused}\nWHERE {outside}"
+    outside = f"NOT coalesce({given} >= {state.since}L{until}, false)"
+    arm = raising(state.columns, outside, _out_of_range(state))
     clock = f"{_CLOCK} AS (SELECT {t} AS mz_t)"
     residual = residual_of(state)
     nested = any(map(is_inside_a_value, residual.find_all(exp.Select)))

@@ -111,8 +111,7 @@ def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
         "at which it changes cannot be listed",
         "a shorter interval in that row, or spark.sql.session.timeZone: UTC in the profile",
     )
-    error = f"CAST(raise_error({string_literal(str(refusal))}) AS BIGINT)"
-    return f"IF(coalesce(unix_millis({read}) < {first}L, false), {error}, {point})"
+    return _unless(f"unix_millis({read}) < {first}L", refusal, point)
 
 
 def _within_years(point: str, of: exp.Expr, calls: Mapping[int, str]) -> str:
@@ -131,8 +130,12 @@ def _within_years(point: str, of: exp.Expr, calls: Mapping[int, str]) -> str:
         "there its fields do not order like instants, so the instants at which this changes cannot be listed",
         "a shorter interval in that row",
     )
-    error = f"CAST(raise_error({string_literal(str(refusal))}) AS BIGINT)"
-    return f"IF(coalesce(year({first}) < {YEARS[0]} OR year({last}) > {YEARS[1]}, false), {error}, {point})"
+    return _unless(f"year({first}) < {YEARS[0]} OR year({last}) > {YEARS[1]}", refusal, point)
+
+
+def _unless(condition: str, refusal: Refusal, point: str) -> str:
+    """SQL of a point, which raises a refusal where a condition holds."""
+    return f"IF(coalesce({condition}, false), CAST(raise_error({string_literal(str(refusal))}) AS BIGINT), {point})"
 
 
 def _unit_edges(step: MonotoneComparison) -> list[str]:

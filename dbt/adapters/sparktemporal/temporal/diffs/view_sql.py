@@ -129,9 +129,14 @@ def live_view(state: State, splits: bool = True) -> str:
     body = _read(state, t, state.frontier, splits)
     if state.expiration is None:
         return body
-    message = string_literal(expired_message(state))
-    arm = ", ".join(f"CAST(raise_error({message}) AS {sql_type(k)}) AS {quote(n)}" for n, k in state.columns)
-    return f"SELECT {arm}\nWHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL\nUNION ALL\n{body}"
+    return f"{raising(state.columns, f'{t} > {state.expiration}L', expired_message(state))}\nUNION ALL\n{body}"
+
+
+def raising(columns: Columns, condition: str, message: str) -> str:
+    """A query without rows, for a UNION ALL with a read: it raises an error where a condition (SQL) holds."""
+    error = f"raise_error({string_literal(message)})"
+    items = ", ".join(f"CAST({error} AS {sql_type(kind)}) AS {quote(name)}" for name, kind in columns)
+    return f"SELECT {items}\nWHERE {condition} AND {error} IS NULL"
 
 
 def expired_message(state: State) -> str:

@@ -18,16 +18,15 @@ from typing import cast
 
 from sqlglot import exp
 
-from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
 from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.names.bind import columns_of, sources_of
 from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import AROUND, grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.names.scope import Describe, canonical, derived, quote_name, resolve
-from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, put_in, shown_as
 from ..sql.text.helper_columns import numbered
+from .stays import STAYS, Stays
 from .window_columns import with_window_calls
 
 #: the derived table of the groups
@@ -37,10 +36,6 @@ _ABOVE = ("order", "limit", "offset", "distinct")
 _ELSEWHERE = ("qualify", "windows", "sort", "cluster", "distribute", "hint")
 
 
-class _NotMovable(Exception):
-    """A name beside the clock is not known to be a value of the groups."""
-
-
 def clock_above_groups(tree: exp.Query, describe: Describe) -> exp.Query:
     """The tree of a model -> the tree with groups in a derived table below each clock above them, where possible."""
     for select in list(tree.find_all(exp.Select)):
@@ -48,7 +43,7 @@ def clock_above_groups(tree: exp.Query, describe: Describe) -> exp.Query:
             continue
         try:
             tree = put_in(tree, select, _Moving(select, describe).outer())
-        except (_NotMovable, Refusal, SparkError):  # the model's own text raises its errors
+        except STAYS:
             continue
     return tree
 
@@ -74,13 +69,13 @@ class _Moving:
         select = self.select = _without_places(select)
         self.items = [i.unalias() for i in select.expressions]
         if any(item.is_star for item in self.items) or select.args.get("distinct") and select.args.get("order"):
-            raise _NotMovable
+            raise Stays
         having, order = select.args.get("having"), select.args.get("order")
         is_filtered = having is not None and has_clock(having)
         for item in select.expressions:
-            _refuse_immovable(item, windows=not is_filtered)  # they see the groups that the HAVING leaves
+            _check_movable(item, windows=not is_filtered)  # they see the groups that the HAVING leaves
         for part in filter(None, [having, order]):
-            _refuse_immovable(part, windows=False)
+            _check_movable(part, windows=False)
         #: the places of the items that are of the outer SELECT alone
         self.above = {index for index, item in enumerate(self.items) if has_clock(item)}
         self.names = self._names()
@@ -89,7 +84,7 @@ class _Moving:
                 self.above.add(index)
         for index in self.above:  # the name of an item without an alias would be another one above
             if self.items[index].find(exp.Window) or not isinstance(select.expressions[index], exp.Alias):
-                raise _NotMovable
+                raise Stays
         self.keys = self._keys()
         self.added: dict[str, tuple[str, exp.Expr]] = {}  # columns of the groups that are needed beside the items
 
@@ -100,7 +95,7 @@ class _Moving:
         for conjunct in conjuncts(having.this) if having is not None else ():
             (moved if has_clock(conjunct) else static).append(conjunct.copy())
         if any(part.find(exp.Query) for part in moved) or any(map(self._names_the_clock, static)):
-            raise _NotMovable
+            raise Stays
         where = [self._over_groups(part, beside_items=False) for part in moved]
         items = [self._item(index, item) for index, item in enumerate(self.select.expressions)]
         order = self._order()
@@ -111,7 +106,7 @@ class _Moving:
         kept = [self._below(i) for i in range(len(self.items)) if i not in self.above]
         kept += [exp.alias_(value.copy(), name, quoted=True) for name, value in self.added.values()]
         if not kept:  # a SELECT list of the clock alone
-            raise _NotMovable
+            raise Stays
         inner.set("expressions", kept)
         outer = exp.select(*items).from_(derived(inner, GROUPED))
         if where:
@@ -141,7 +136,7 @@ class _Moving:
                 named[i] = described[i][0]
         known = [name.lower() for name in named if name]
         if len(set(known)) < len(known):
-            raise _NotMovable
+            raise Stays
         return named
 
     def _keys(self) -> set[str]:
@@ -153,7 +148,7 @@ class _Moving:
             for index, (item, name) in enumerate(zip(self.items, self.names)):
                 if _is_name(leaf, name):
                     if index in self.above:
-                        raise _NotMovable
+                        raise Stays
                     keys.add(self._text(item))
         if group is not None and group.args.get("all"):
             keys |= {self._text(item) for item in self.items if not any(map(is_aggregate_call, item.walk()))}
@@ -194,7 +189,7 @@ class _Moving:
 
     def _replace(self, node: exp.Expr, aliases_first: bool, beside_items: bool) -> None:
         if isinstance(node, exp.Query):
-            raise _NotMovable
+            raise Stays
         if is_aggregate_call(node) or isinstance(node, AROUND):
             self._take(node)
             return
@@ -203,11 +198,11 @@ class _Moving:
             if named not in self.above:
                 node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
             elif not beside_items:
-                raise _NotMovable
+                raise Stays
         elif (is_key or isinstance(node, exp.Dot) and self._is_item(node)) and not has_clock(node):
             self._take(node)
         elif isinstance(node, exp.Column):
-            raise _NotMovable
+            raise Stays
         else:
             for child in list(node.iter_expressions()):
                 if not (starts_with_unit(node) and child is node.expressions[0]):
@@ -238,7 +233,7 @@ class _Moving:
     def _take(self, node: exp.Expr) -> None:
         """Put a column of the groups in the place of a key or an aggregate."""
         if has_clock(node) or any(map(self._is_ambiguous, node.find_all(exp.Column))):
-            raise _NotMovable
+            raise Stays
         text = self._text(node)
         for item, name in zip(self.items, self.names):
             if self._text(item) == text and name:
@@ -264,17 +259,17 @@ def _without_places(select: exp.Select) -> exp.Select:
         if isinstance(leaf, exp.Literal):
             place = int(leaf.name) - 1 if leaf.name.isdigit() and not leaf.is_string else -1
             if not 0 <= place < len(items) or isinstance(items[place], exp.Literal):
-                raise _NotMovable
+                raise Stays
             leaf.replace(items[place].copy())
     return select
 
 
-def _refuse_immovable(part: exp.Expr, windows: bool) -> None:
-    """Raise _NotMovable for a part that cannot move above the groups. windows: whether it may have window functions."""
+def _check_movable(part: exp.Expr, windows: bool) -> None:
+    """Raise Stays for a part that cannot move above the groups. windows: whether it may have window functions."""
     if not windows and part.find(exp.Window):
-        raise _NotMovable
+        raise Stays
     if nondeterministic(part) is not None or has_clock(part) and part.find(exp.Lambda):
-        raise _NotMovable
+        raise Stays
 
 
 def _is_name(node: exp.Expr, name: str) -> bool:

@@ -23,7 +23,6 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from ...errors import Refusal
 from ..predicates.conditions import names_variable
 from ..predicates.logic import both_bounds, comparison
 from ..predicates.monotonicity import is_side
@@ -35,9 +34,9 @@ from ..sql.names.linear import over_rows_of
 from ..sql.names.scope import Describe
 from ..sql.spark.combined_types import WHOLE
 from ..sql.spark.decimals import digits
-from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, mz_now_calls, shown_as
 from ..sql.text.shapes import Shape, filled
+from .stays import STAYS, Stays
 
 _EXISTS, _FORALL = "exists", "forall"
 _IS_SOME = tuple(map(Shape, ("size(mz_a) > 0", "size(mz_a) >= 1", "cardinality(mz_a) > 0", "0 < size(mz_a)")))
@@ -49,10 +48,6 @@ _EXACT: Mapping[str, str] = {
     _FORALL: "((mz_edge IS NULL OR mz_edge {op} mz_clock) AND forall(mz_a, x -> x IS NOT NULL OR NULL))",
 }
 _CONDITIONS = (exp.Where, exp.Having, exp.Join, exp.Filter, exp.Case, exp.If)
-
-
-class _Stays(Exception):
-    """A lambda stays as it is."""
 
 
 def write_out_array_bounds(tree: exp.Query, describe: Describe) -> None:
@@ -70,7 +65,7 @@ def write_out_array_bounds(tree: exp.Query, describe: Describe) -> None:
             continue
         try:
             old, new = _written_out(call, describe)
-        except (_Stays, Refusal, SparkError):  # the model's own text raises its errors
+        except STAYS:
             continue
         old.replace(shown_as(new, old))
 
@@ -92,23 +87,23 @@ def _written_out(call: exp.Anonymous, describe: Describe) -> tuple[exp.Expr, exp
     if quantifier == "filter":
         quantifier, old = _EXISTS, _counted(call)
         if not _counts_as_true(old):
-            raise _Stays
+            raise Stays
     if quantifier not in _EXACT or len(call.expressions) != 2:
-        raise _Stays
+        raise Stays
     array, of = call.expressions
     if not isinstance(of, exp.Lambda) or len(of.expressions) != 1 or has_clock(array) or of.find(exp.Query):
-        raise _Stays
+        raise Stays
     nested = of.this.find(exp.Lambda) or call.find_ancestor(exp.Lambda)
     if nested or nondeterministic(call) is not None:
-        raise _Stays
+        raise Stays
     return old, _of(quantifier, array, of.expressions[0], of.this, _counts_as_true(old), call, describe)
 
 
 def _counted(call: exp.Anonymous) -> exp.Expr:
-    """The comparison that is TRUE where an array has an element; raises _Stays for an array of another use."""
+    """The comparison that is TRUE where an array has an element; raises Stays for an array of another use."""
     above = call.parent and call.parent.parent
     if not isinstance(above, exp.Expr) or not any((shape.match(above) or {}).get("mz_a") is call for shape in _IS_SOME):
-        raise _Stays
+        raise Stays
     return above
 
 
@@ -138,15 +133,15 @@ def _of(
         parts = list(holds.flatten())
         static = [part for part in parts if not has_clock(part)]
         if len(static) != len(parts) - 1:
-            raise _Stays
+            raise Stays
         kept = exp.Lambda(this=conjunction([exp.paren(part.copy()) for part in static]), expressions=[x.copy()])
         (holds,) = (part.unnest() for part in parts if has_clock(part))
         array = exp.Anonymous(this="filter", expressions=[array.copy(), kept])
     operator, element, clock = _compared(holds, x)
     if quantifier == _EXISTS and not is_true and clock.find(exp.Column):
-        raise _Stays  # a NULL of the clock's side would be one for an empty array, too
+        raise Stays  # a NULL of the clock's side would be one for an empty array, too
     if not is_side(clock) or clock.find(exp.Null):
-        raise _Stays
+        raise Stays
     if not (isinstance(element, exp.Identifier) and element.name.lower() == x.name.lower()):
         each = exp.Lambda(this=element.copy(), expressions=[x.copy()])
         array = exp.Anonymous(this="transform", expressions=[array.copy(), each])
@@ -161,24 +156,24 @@ def _of(
 
 
 def _compared(holds: exp.Expr, x: exp.Expr) -> tuple[str, exp.Expr, exp.Expr]:
-    """(operator, the side with the element, the side with the clock) of a comparison by order; else raises _Stays."""
+    """(operator, the side with the element, the side with the clock) of a comparison by order; else raises Stays."""
     found, name = comparison(holds), x.name.lower()
     if found is None or found.operator in ("=", "<>"):
-        raise _Stays
+        raise Stays
     for one in found.both_ways:
         is_apart = has_clock(one.right) and not has_clock(one.left)
         if is_apart and names_variable(one.left, name) and not names_variable(one.right, name):
             return one.operator, one.left.unnest(), one.right
-    raise _Stays
+    raise Stays
 
 
 def _check_ordered(edge: exp.Expr, call: exp.Expr, describe: Describe) -> None:
-    """Raise _Stays unless the elements compare with the clock in the order in which `array_max` compares them."""
+    """Raise Stays unless the elements compare with the clock in the order in which `array_max` compares them."""
     select = call.find_ancestor(exp.Select)
     if select is None or not select.args.get("from_"):
-        raise _Stays
+        raise Stays
     probe = over_rows_of(select, exp.alias_(edge.copy(), "mz_edge"))
     found = typed_columns(probe, describe, visible_ctes(select))
     kind = found[0][1] if len(found) == 1 else ""
     if kind.lower() not in (*WHOLE, "timestamp", "date") and digits(kind.lower()) is None:
-        raise _Stays
+        raise Stays

@@ -38,7 +38,7 @@ from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render
 from .case_branches import Branch, branches
 from .linear_aggregates import SUMMED, NoSum, Sums
-from .windows_above import Stays
+from .stays import Stays
 
 _PART, _PARTS = "mz_part", "mz_parts"
 _ELSEWHERE = ("joins", "laterals", "hint", "distinct", "qualify", "windows", "sort", "cluster", "distribute")

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ...errors import Refusal
 from ..predicates.comparisons import Moves, conjuncts
 from ..sql.functions.calls import nondeterministic
 from ..sql.names.bind import sources_of, typed_columns
@@ -27,14 +26,14 @@ from ..sql.names.ctes import eliminate_ctes, visible_ctes, with_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, merges_columns, only_filters, over_rows_of
 from ..sql.names.projection import expand_stars, inner_stars, pushdown_projections
 from ..sql.names.scope import Describe, Sources, derived
-from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, put_in
 from .coverage_sql import OWN
 from .filled_rows import before_join, filled
 from .merge_subqueries import add_to_where
 from .partners import ALIAS, Key, Partners, partners
+from .stays import STAYS, Stays
 from .using_to_on import using_to_on
-from .windows_above import Stays, conjuncts_of, has_window, pull_up_windows
+from .windows_above import conjuncts_of, has_window, pull_up_windows
 
 _JOINED = "mz_joined"
 #: each outer join doubles the SELECTs
@@ -53,7 +52,7 @@ def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> 
         done.append(select)
         try:
             written = _Rewriting(describe, moves, visible_ctes(select)).select(select.copy())
-        except (Stays, Refusal, SparkError):  # the model's own text raises its errors
+        except STAYS:
             continue
         if isinstance(written, exp.SetOperation) and isinstance(select.parent, exp.SetOperation):
             with_ = written.args.get("with_")

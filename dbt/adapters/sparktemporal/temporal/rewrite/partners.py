@@ -24,7 +24,8 @@ from ..sql.text.dialect import conjunction, expression, has_clock, mz_now_calls,
 from ..sql.text.helper_columns import operand_column
 from . import coverage_sql
 from .merge_subqueries import add_to_where
-from .windows_above import Stays, conjuncts_of, with_window_above
+from .stays import Stays
+from .windows_above import conjuncts_of, with_window_above
 
 #: the beginning of the names of derived tables with times
 ALIAS = "mz_partners_"

@@ -26,14 +26,11 @@ from ..sql.text.dialect import conjunction, fragment, has_clock, put_in, render,
 from ..sql.text.grammar import VerbatimSpark
 from .evaluated import Evaluated
 from .kept import Kept
+from .stays import Stays
 
 #: in the meta of the SELECT of a core: the reason why rows are kept and not groups
 KEPT = "mz_kept"
 _ROWS, _COLUMN = "mz_rows", "mz_read_"
-
-
-class _Inseparable(Exception):
-    """A SELECT whose filter at the read cannot stand over a derived table."""
 
 
 def take_apart(
@@ -111,7 +108,7 @@ def _cut(
             inner, outer = pushdown_projections(rows, _ROWS, describe, visible, predicate)
             table = outer.args["from_"].this
             table.replace(exp.Subquery(this=inner, alias=table.args["alias"].copy()))
-    except (_Inseparable, Refusal):
+    except (Stays, Refusal):
         return None
     inner = outer.args["from_"].this.this
     if makes_groups(outer):
@@ -126,9 +123,9 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
     """The SELECT with the filter, over a derived table of all columns: the filter's subquery may name any of them."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
-        raise _Inseparable  # the columns that its subquery needs are not known
+        raise Stays  # the columns that its subquery needs are not known
     if any(len(column.parts) > 2 for column in select.find_all(exp.Column)):  # a table's full name, perhaps
-        raise _Inseparable
+        raise Stays
     below = exp.select("*").from_(source.copy())
     below.set("where", rows.args.get("where"))
     outer = select.copy()
@@ -146,7 +143,7 @@ def _below_the_list(
     names = [name for name, _ in columns_of(probe, describe, visible)]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):
-        raise _Inseparable
+        raise Stays
     around = exp.Paren(this=predicate.copy())
     there = _named_in(rows, names)
     for column in row_columns(around):

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ..sql.names.scope import Sources, column_of, is_lambda_variable
 from ..sql.text.dialect import conjunction
-from .windows_above import Stays
+from .stays import Stays
 
 
 def using_to_on(select: exp.Select, join: exp.Join, left: Sources) -> None:

@@ -22,12 +22,9 @@ from ..sql.names.scope import derived
 from ..sql.text.dialect import has_clock, has_other_parts
 from ..sql.text.identifiers import folded
 from .merge_subqueries import add_to_where, can_give_up, give_up
+from .stays import Stays
 
 _NONE = exp.null()
-
-
-class Stays(Exception):
-    """A query stays as it is."""
 
 
 def with_window_above(select: exp.Select, visible: list[exp.CTE]) -> exp.Select:

@@ -79,5 +79,9 @@ def differences(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
     >>> differences({"a": "1", "b": "2"}, {"b": "3"})
     ['a not set -> 1', 'b 3 -> 2']
     """
-    keys = sorted(key for key in {*now, *then} if now.get(key) != then.get(key))
-    return [f"{key} {then.get(key, NOT_SET)} -> {now.get(key, NOT_SET)}" for key in keys]
+    return [f"{key} {then.get(key, NOT_SET)} -> {now.get(key, NOT_SET)}" for key in differing(now, then)]
+
+
+def differing(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
+    """The keys of settings that changed."""
+    return sorted(key for key in {*now, *then} if now.get(key) != then.get(key))
