@@ -46,7 +46,7 @@ from .temporal.clock.instants import parse_instant
 from .temporal.clock.zones import Zone
 from .temporal.decision import Invocation
 from .temporal.sql.text.dialect import quote
-from .temporal.sql.text.identifiers import SESSION_CATALOG, Identifier, folded
+from .temporal.sql.text.identifiers import SESSION_CATALOG, folded
 
 logger = AdapterLogger("sparktemporal")
 
@@ -280,7 +280,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
         model = folded(relation.identifier or "")
         own = [known for known in relations if folded(known.identifier or "").startswith(model)]
-        here = [known for known in own if Identifier(known.schema or "") == Identifier(relation.schema or "")]
+        here = [known for known in own if folded(known.schema or "") == folded(relation.schema or "")]
         information = {folded(known.identifier or ""): getattr(known, "information", None) or "" for known in here}
         return KnownRelations(tuple(known.identifier or "" for known in here), information)
 
@@ -289,9 +289,9 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
 
         For most models dbt's cache answers, without a question to Spark.
         """
-        target, name = self._target(relation), Identifier(f"{relation.identifier}__diffs")
+        target, name = self._target(relation), folded(f"{relation.identifier}__diffs")
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
-        there = [known for known in relations if Identifier(known.identifier or "") == name]
+        there = [known for known in relations if folded(known.identifier or "") == name]
         if there and not ownership.says_marked(getattr(there[0], "information", None)):
             ownership.refuse_foreign_diffs(self._warehouse, target)
 

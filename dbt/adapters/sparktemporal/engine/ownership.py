@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from ..errors import ForeignRelation
 from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text.dialect import string_literal
-from ..temporal.sql.text.identifiers import Identifier
+from ..temporal.sql.text.identifiers import folded
 from .model_relations import ModelRelations
 from .warehouse import Warehouse
 
@@ -45,7 +45,7 @@ def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
     except SparkError as error:
         error.expect(Cause.NO_RELATION)
         return False
-    return Identifier(str(properties.get(MARK))) == Identifier(target.model)
+    return folded(str(properties.get(MARK))) == folded(target.model)
 
 
 def says_marked(information: str | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import Refusal
 from ..temporal.diffs.chains import is_relation_of
-from ..temporal.sql.text.identifiers import Identifier
+from ..temporal.sql.text.identifiers import folded
 
 _WITH_RELATIONS = ("model", "seed", "snapshot")
 
@@ -45,7 +45,7 @@ def refuse_collisions(node: Any, nodes: Iterable[Any]) -> None:
     if mine is None:
         return
     for other in map(Named.of, nodes):
-        if other is None or other.unique_id == mine.unique_id or Identifier(other.schema) != Identifier(mine.schema):
+        if other is None or other.unique_id == mine.unique_id or folded(other.schema) != folded(mine.schema):
             continue
         for view, model in ((mine, other), (other, mine)):
             if view.is_temporal and is_relation_of(view.alias, model.alias):

@@ -23,7 +23,7 @@ from ..run.writer import Writer
 from ..temporal.clock.expiration import Dependence
 from ..temporal.sql.spark.errors import SparkError
 from ..temporal.sql.text.dialect import quote
-from ..temporal.sql.text.identifiers import Identifier
+from ..temporal.sql.text.identifiers import folded
 from . import arguments, explain_pushdown, explain_run, leftovers, report, status, tables
 from .consolidate import CONSOLIDATED, consolidate
 
@@ -98,19 +98,19 @@ class RunOperations(metaclass=AdapterMeta):
         it last.
         """
         # two spellings of one schema share their names: a model under one spelling is no leftover of the other
-        named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
-        named.setdefault(Identifier(self.config.credentials.schema), [])
+        named: dict[str, list[str]] = {folded(schema): [] for schema in schemas or []}
+        named.setdefault(folded(self.config.credentials.schema), [])
         for node in graph.get("nodes", {}).values():
             if node.get("resource_type") == "model":
-                names = named.setdefault(Identifier(node["schema"]), [])
+                names = named.setdefault(folded(node["schema"]), [])
                 if node["config"].get("materialized") == "temporal_view":
                     names.append(node["alias"])
         with as_dbt_errors():
             return [
                 {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
                 for schema in sorted(self.list_schemas(None))
-                if Identifier(schema) in named
-                for left in leftovers.find(self._warehouse, quote(schema), named[Identifier(schema)], self._views_in)
+                if folded(schema) in named
+                for left in leftovers.find(self._warehouse, quote(schema), named[folded(schema)], self._views_in)
             ]
 
     @available

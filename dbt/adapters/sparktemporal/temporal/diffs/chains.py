@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..sql.text.identifiers import Identifier, Identifiers, folded
+from ..sql.text.identifiers import Identifiers, folded
 from .state import Chain, State
 
 #: each chain has at least RATIO times the rows of the next, and after a merge there are at most CHAIN_CAP chains
@@ -142,7 +142,7 @@ def _run_of(model: str, table: str) -> str | None:
 
 
 def _of_a_run(model: str, table: str) -> re.Match[str] | None:
-    if Identifier(table[: len(model)]) != Identifier(model):
+    if folded(table[: len(model)]) != folded(model):
         return None
     return _OF_A_RUN.fullmatch(table[len(model) :])
 
@@ -227,23 +227,20 @@ def sweep(
         return Sweep((), ())
     there, named = Identifiers(existing), Identifiers(new_tables)
     retired = _retired(old, named, clock)
-    over = [t for t, at in retired.items() if clock - at >= retention and t.text not in named]
+    over = [t for t, at in retired.items() if clock - at >= retention and t not in named]
     kept_for = held() if over else ()
-    drop = [t for t in over if t.text not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
-    known = Identifiers([*(t.text for t in retired), *named, *old.tables])
-    drop += [Identifier(t) for t in there if t not in known and _is_of_dead_run(model, t, clock) and is_ours(t)]
+    drop = [t for t in over if t not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
+    known = Identifiers([*retired, *named, *old.tables])
+    drop += [t for t in there if t not in known and _is_of_dead_run(model, t, clock) and is_ours(t)]
     seen = Identifiers([*there, *old.tables])  # dbt's list may be older than the commit that names a table
-    kept = tuple((t.text, at) for t, at in retired.items() if t not in drop and t.text in seen)
-    return Sweep(tuple(t.text for t in drop if t.text in there), kept)
+    kept = tuple((t, at) for t, at in retired.items() if t not in drop and t in seen)
+    return Sweep(tuple(t for t in drop if t in there), kept)
 
 
-def _retired(old: State, named: Identifiers, clock: int) -> dict[Identifier, int]:
+def _retired(old: State, named: Identifiers, clock: int) -> dict[str, int]:
     """The tables that the new state names no more -> the instant of their retirement (ms)."""
-    retired = {Identifier(table): at for table, at in old.retired}
-    for table in old.tables:
-        if table not in named:
-            retired.setdefault(Identifier(table), clock)
-    return retired
+    before = Identifiers(table for table, _ in old.retired)
+    return {**dict(old.retired), **{t: clock for t in Identifiers(old.tables) if t not in named and t not in before}}
 
 
 def _is_of_dead_run(model: str, table: str, clock: int) -> bool:

@@ -24,7 +24,7 @@ from enum import Enum
 from typing import Any
 
 from ...errors import Explained, ForeignRelation
-from ..sql.text.identifiers import Identifier
+from ..sql.text.identifiers import folded
 from .state import State
 from .state_formats import FORMAT, payload_of, state_of_payload
 
@@ -63,7 +63,7 @@ def is_commit(text: str, model: str) -> bool:
     A copy of the view under another name is no commit of the model of that name.
     """
     found = _OF_MODEL.search(text)
-    return found is not None and Identifier(json.loads(found.group(1))) == Identifier(model)
+    return found is not None and folded(json.loads(found.group(1))) == folded(model)
 
 
 def run_of(text: str) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from .dialect import quote
 
@@ -34,26 +33,6 @@ def folded(name: str) -> str:
     return name.lower()
 
 
-@dataclass(frozen=True, eq=False)
-class Identifier:
-    """The name of a schema, table or view: equal to the same name in another case.
-
-    >>> Identifier("MyModel") == Identifier("mymodel"), len({Identifier("E5"), Identifier("e5")})
-    (True, 1)
-    """
-
-    text: str
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identifier) and folded(self.text) == folded(other.text)
-
-    def __hash__(self) -> int:
-        return hash(folded(self.text))
-
-    def __str__(self) -> str:
-        return self.text
-
-
 class Identifiers:
     """Names of one schema as they were written, looked up in any case.
 
@@ -63,12 +42,12 @@ class Identifiers:
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._names: dict[Identifier, str] = {}
+        self._names: dict[str, str] = {}
         for name in names:
-            self._names.setdefault(Identifier(name), name)
+            self._names.setdefault(folded(name), name)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and Identifier(name) in self._names
+        return isinstance(name, str) and folded(name) in self._names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names.values())
@@ -78,7 +57,7 @@ class Identifiers:
 
     def find(self, name: str) -> str | None:
         """The name as it was written; None when it is not among the names."""
-        return self._names.get(Identifier(name))
+        return self._names.get(folded(name))
 
 
 def parts(name: str) -> list[str]:
