@@ -17,11 +17,12 @@ from sqlglot.errors import TokenError
 
 from ..errors import Refusal
 from ..temporal.predicates.bounds import BIGINT, TIMESTAMP
-from ..temporal.predicates.clock_text import written_at
+from ..temporal.predicates.clock_text import clock_literal, written_at
 from ..temporal.rewrite.clock_functions import bare_names, names_clock, put_mz_now_in_statement
 from ..temporal.sql.spark import plans
 from ..temporal.sql.text.dialect import mz_now_spans
 from ..temporal.sql.text.grammar import MZ_NOW_NAMES, tokens_of
+from ..temporal.sql.text.splices import spliced
 from ..temporal.sql.text.statements import after_comments, evaluated_part, reading_part
 
 LIVE = "unix_millis(current_timestamp())"
@@ -115,12 +116,8 @@ def type_calls(
 
 def _marked(sql: str, kinds: list[str]) -> str:
     """The statement with a distinct instant in place of each mz_now(). kinds: the type of each."""
-    out, last = "", 0
-    for i, ((start, end), kind) in enumerate(zip(mz_now_spans(sql), kinds)):
-        mark = f"{_MARK + i}L"
-        out += sql[last:start] + (f"timestamp_millis({mark})" if kind == TIMESTAMP else f"({mark})")
-        last = end
-    return out + sql[last:]
+    calls = enumerate(zip(mz_now_spans(sql), kinds))
+    return spliced(sql, ((start, end, clock_literal(kind, f"{_MARK + i}L")) for i, ((start, end), kind) in calls))
 
 
 def _at(message: str, asked: str, calls: int) -> list[int]:

@@ -36,6 +36,7 @@ from ..sql.names.ctes import reads_of
 from ..sql.names.scope import alias_of, quote_name
 from ..sql.text import identifiers
 from ..sql.text.dialect import expression, has_clock, has_other_parts, parse, quote, render
+from ..sql.text.splices import spliced
 from ..sql.text.statements import Reference, references_in
 
 SCHEMA = "mz_stacked"
@@ -275,16 +276,14 @@ def inlined(sql: str, states: Mapping[str, State], catalog: str, sampled: bool =
 
     states: schema.model -> the state of the view. sampled: whether dbt reads a part of each input.
     """
-    out, last = [], 0
     parts = _parts_of(sql) if sampled else {}
+    pieces = []
     for number, one in enumerate(references(sql, catalog)):
         state = states.get(one.key)
-        if state is None:
-            continue
-        alias = "" if one.aliased else f" AS {quote(one.name)}"
-        out += [sql[last : one.start], f"({_query(state, one.key, number, parts.get(one.start))}){alias}"]
-        last = one.end
-    return "".join(out) + sql[last:]
+        if state is not None:
+            alias = "" if one.aliased else f" AS {quote(one.name)}"
+            pieces.append((one.start, one.end, f"({_query(state, one.key, number, parts.get(one.start))}){alias}"))
+    return spliced(sql, pieces)
 
 
 def _parts_of(sql: str) -> dict[int, exp.Expr]:

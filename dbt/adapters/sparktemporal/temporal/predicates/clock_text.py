@@ -9,6 +9,7 @@ from sqlglot import exp
 from ..sql.names.parsed_model import ParsedModel
 from ..sql.spark.timestamps import as_written
 from ..sql.text.dialect import expression, is_mz_now, mz_now_spans, render
+from ..sql.text.splices import spliced
 from .bounds import BIGINT, TIMESTAMP
 
 
@@ -23,11 +24,8 @@ def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
     >>> written_at("select a from t where mz_now() < ts", ["timestamp"], "5L")
     'select a from t where timestamp_millis(5L) < ts'
     """
-    out, last = [], 0
-    for (start, end), kind in zip(mz_now_spans(sql), kinds, strict=True):
-        out += [sql[last:start], clock_literal(kind, instant)]
-        last = end
-    return "".join(out) + sql[last:]
+    calls = zip(mz_now_spans(sql), kinds, strict=True)
+    return spliced(sql, ((start, end, clock_literal(kind, instant)) for (start, end), kind in calls))
 
 
 def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:

@@ -17,6 +17,7 @@ from ..sql.functions.registry import ROWS, known
 from ..sql.functions.row import CLOCK
 from ..sql.text.grammar import OF_SPARK, tokens_of
 from ..sql.text.quotes import Put
+from ..sql.text.splices import spliced
 
 #: the clocks of Spark; current_time() is one, although mz_now() does not replace it
 _OF_SPARK = frozenset(row.name for row in ROWS if row.depends_on == CLOCK)
@@ -120,11 +121,7 @@ def puts_of(sql: str) -> list[Put]:
 
 
 def _put(sql: str, found: Sequence[_Named]) -> str:
-    out, last = [], 0
-    for one in found:
-        out += [sql[last : one.start], one.clock]
-        last = one.end
-    return "".join(out) + sql[last:]
+    return spliced(sql, ((one.start, one.end, one.clock) for one in found))
 
 
 def _clocks(sql: str) -> Iterator[_Named]:

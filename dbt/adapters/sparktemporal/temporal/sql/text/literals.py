@@ -20,6 +20,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 
 from ....errors import Refusal
+from .splices import spliced
 
 _SIDE_BY_SIDE = "spark.sql.legacy.consecutiveStringLiterals.enabled"
 _NO_ESCAPES = "spark.sql.parser.escapedStringLiterals"
@@ -90,11 +91,7 @@ def as_read(sql: str, settings: Mapping[str, str], version: str) -> str:
     _refuse(sql, settings)
     if int(version.split(".")[0]) >= 4 and not _is_on(settings, _SIDE_BY_SIDE):
         return sql
-    out, last = [], 0
-    for at in _doubled(sql):
-        out += [sql[last:at], " "]
-        last = at
-    return "".join(out) + sql[last:]
+    return spliced(sql, ((at, at, " ") for at in _doubled(sql)))
 
 
 def _refuse(sql: str, settings: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 from .dialect import quote
 from .grammar import VerbatimSpark, tokens_of
 from .identifiers import dotted, key, parts, within
+from .splices import spliced
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
 _WRITES = {"INSERT", "MERGE", "UPDATE", "DELETE", "DECLARE"}
@@ -145,16 +146,14 @@ def replaced(sql: str, queries: Mapping[str, str], catalog: str) -> str:
     """
     found = [one for one in references(sql, catalog) if one.key in queries]
     bare = {one.key for one in found if not one.is_column and not one.aliased}
-    out, last = [], 0
-    for one in found:
-        if one.is_column and one.key not in bare:
-            continue  # a field of a struct
-        out.append(sql[last : one.start])
-        if not one.is_column:
-            query = queries[one.key]
-            out.append(query if one.aliased else f"({query} AS {quote(one.name)})")
-        last = one.end
-    return "".join(out) + sql[last:]
+
+    def put(one: Reference) -> str:
+        if one.is_column:
+            return ""
+        return queries[one.key] if one.aliased else f"({queries[one.key]} AS {quote(one.name)})"
+
+    # a column whose relation has no such reference is a field of a struct
+    return spliced(sql, ((one.start, one.end, put(one)) for one in found if not one.is_column or one.key in bare))
 
 
 def same_rows_as(text: str, catalog: str) -> list[str] | None:
