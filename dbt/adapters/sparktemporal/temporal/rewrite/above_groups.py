@@ -24,7 +24,7 @@ from ..sql.names.bind import columns_of, sources_of
 from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import AROUND, grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.names.scope import Describe, canonical, derived, quote_name, resolve
-from ..sql.text.dialect import conjunction, has_clock, put_in, shown_as
+from ..sql.text.dialect import conjunction, has_clock, put_in, set_where, shown_as, without
 from ..sql.text.helper_columns import numbered
 from .stays import STAYS, Stays
 from .window_columns import with_window_calls
@@ -55,9 +55,7 @@ def _is_candidate(select: exp.Select) -> bool:
         return False
     if any(select.args.get(key) for key in _ELSEWHERE) or select.find(exp.Lateral):
         return False
-    below = select.copy()
-    for key in ("having", "order", "expressions"):
-        below.set(key, None)
+    below = without(select, "having", "order", "expressions")
     return not (distinct and distinct.args.get("on")) and not any(map(has_clock, [below, *named_ctes(select)]))
 
 
@@ -99,9 +97,7 @@ class _Moving:
         where = [self._over_groups(part, beside_items=False) for part in moved]
         items = [self._item(index, item) for index, item in enumerate(self.select.expressions)]
         order = self._order()
-        inner = self.select.copy()
-        for key in (*_ABOVE, "having", "with_"):
-            inner.set(key, None)
+        inner = without(self.select, *_ABOVE, "having", "with_")
         inner.set("having", exp.Having(this=conjunction(static)) if static else None)
         kept = [self._below(i) for i in range(len(self.items)) if i not in self.above]
         kept += [exp.alias_(value.copy(), name, quoted=True) for name, value in self.added.values()]
@@ -109,8 +105,7 @@ class _Moving:
             raise Stays
         inner.set("expressions", kept)
         outer = exp.select(*items).from_(derived(inner, GROUPED))
-        if where:
-            outer.set("where", exp.Where(this=conjunction(where)))
+        set_where(outer, where)
         for key in ("with_", "distinct", "limit", "offset"):
             found = self.select.args.get(key)
             outer.set(key, found.copy() if isinstance(found, exp.Expr) else found)
@@ -125,12 +120,9 @@ class _Moving:
                  self.select.expressions]  # fmt: skip
         unnamed = [i for i, name in enumerate(named) if not name and i not in self.above]
         if unnamed:
-            probe = self.select.copy()
-            for key in (*_ABOVE, "having"):
-                probe.set(key, None)
+            probe = without(self.select, *_ABOVE, "having", "with_")
             for i in self.above:  # the items after it may have its alias
                 probe.expressions[i].unalias().replace(exp.null())
-            probe.set("with_", None)
             described = columns_of(probe, self.describe, self.visible)
             for i in unnamed:
                 named[i] = described[i][0]

@@ -20,7 +20,7 @@ from ..sql.names.ctes import visible_ctes, with_ctes
 from ..sql.names.linear import names_columns
 from ..sql.names.scope import Describe
 from ..sql.spark.errors import SparkError
-from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now, suggested
+from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now, suggested, without
 
 #: (number of a SELECT in the order of the tree, number of an item of its list) -> name of the column
 Names = Mapping[tuple[int, int], str]
@@ -109,10 +109,7 @@ def _is_renamed(select: exp.Select) -> bool:
 
 
 def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Query:
-    probe = select.copy()
-    for key in _NOT_NAMING:
-        probe.set(key, None)
-    with_ctes(probe, visible_ctes(select))
+    probe = with_ctes(without(select, *_NOT_NAMING), visible_ctes(select))
     return cast("exp.Query", probe.transform(lambda n: expression(instants[n.meta["start"]]) if is_mz_now(n) else n))
 
 

@@ -35,7 +35,7 @@ from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import ORDERED, first_source, is_aggregation, is_inside_a_value, over_rows_of
 from ..sql.names.scope import Describe, derived
 from ..sql.spark.errors import SparkError
-from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render
+from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render, set_where
 from .case_branches import Branch, branches
 from .linear_aggregates import SUMMED, NoSum, Sums
 from .stays import Stays
@@ -121,7 +121,7 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     everywhere = exp.Not(this=exp.Is(this=clock, expression=exp.null()))
     branches = [_branch(select, number, holds) for number, holds in [(0, everywhere), *parts.values()]]
     above.set("from_", exp.From(this=derived(exp.union(*branches, distinct=False), source.alias_or_name or _PARTS)))
-    above.set("where", None)
+    set_where(above, [])
     return above
 
 
@@ -129,7 +129,7 @@ def _branch(select: exp.Select, number: int, holds: exp.Expr) -> exp.Select:
     where = select.args.get("where")
     branch = over_rows_of(select, exp.Star(), exp.alias_(exp.Literal.number(number), _PART))
     both = [exp.paren(where.this.copy())] if where is not None else []
-    branch.set("where", exp.Where(this=conjunction([*both, exp.paren(holds.copy())])))
+    set_where(branch, [*both, exp.paren(holds.copy())])
     return branch
 
 

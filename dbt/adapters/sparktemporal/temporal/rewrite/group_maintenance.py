@@ -33,7 +33,7 @@ from ..sql.names.projection import inner_stars, with_field_name
 from ..sql.names.scope import Describe, canonical, is_lambda_variable, quote_name, resolve
 from ..sql.spark.errors import SparkError
 from ..sql.spark.identity import is_window
-from ..sql.text.dialect import expression, fragment, has_clock, render
+from ..sql.text.dialect import expression, fragment, has_clock, render, without
 from ..sql.text.helper_columns import is_reserved, numbered
 from .linear_aggregates import SUMMED, NoSum, Sum, Sums
 from .window_columns import with_window_calls
@@ -72,9 +72,7 @@ class _Taking:
         self.describe, self.ctes = describe, ctes
         self.sources = sources_of(select, describe, ctes)
         self.select = with_window_calls(select, lambda c: resolve(c, self.sources) is not None)
-        self.rest = self.select.copy()
-        for key in ("where", "joins", "laterals", "hint", "from_"):
-            self.rest.set(key, None)
+        self.rest = without(self.select, "from_", "joins", "laterals", "where", "hint")
         single = len(self.sources) == 1
         self.alias = self.sources[0].name if single else "mz_rows"
         table = exp.to_table(placeholder).as_(exp.to_identifier(self.alias, quoted=True), table=True)
@@ -284,9 +282,7 @@ class _Taking:
     # -- rows --
 
     def _rows(self) -> exp.Select:
-        rows = self.select.copy()
-        for key in ABOVE_ROWS:
-            rows.set(key, None)
+        rows = without(self.select, *ABOVE_ROWS)
         kept = (*self.keys.values(), *self.values.values())
         items = [exp.alias_(key.copy(), name, quoted=True) for name, key in kept]
         items += [exp.alias_(a.copy(), self._argument(t), quoted=True) for t, a in self.arguments.items()]
@@ -317,10 +313,8 @@ def _distinct(
     select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE]
 ) -> tuple[exp.Select, exp.Select, Groups]:
     """SELECT DISTINCT: the rows are the groups."""
-    rows = select.copy()
-    distinct = rows.args["distinct"]
-    rows.set("distinct", None)
-    if distinct.args.get("on") or not is_linear(rows):
+    rows = without(select, "distinct")
+    if select.args["distinct"].args.get("on") or not is_linear(rows):
         raise NoSum("DISTINCT stands over more than a filter")
     described = typed_columns(rows, describe, ctes)
     names = [name for name, _ in described]

@@ -26,7 +26,7 @@ from ..sql.names.ctes import reads_of
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import expand_stars
 from ..sql.names.scope import Describe, derived, quote_name, star_of
-from ..sql.text.dialect import has_clock, has_other_parts, shown_as
+from ..sql.text.dialect import has_clock, has_other_parts, shown_as, without
 from ..sql.text.helper_columns import operand_column, static_column
 from .core import Core, with_operands
 from .given import Given
@@ -127,8 +127,7 @@ def refuse_groups(core: Core, by_rows: Mapping[int, Kept]) -> None:
 
 def _over(plain: exp.Query, reader: exp.Select, item: exp.Expr) -> exp.Select:
     """A copy of the SELECT `reader` with the query `plain` as the item of its FROM."""
-    above = reader.copy()
-    above.set("with_", None)
+    above = without(reader, "with_")
     above.set("from_", exp.From(this=derived(plain.copy(), item.alias_or_name)))
     return above
 

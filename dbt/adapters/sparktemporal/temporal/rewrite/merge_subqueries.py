@@ -21,7 +21,15 @@ from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.names.projection import expand_stars
 from ..sql.names.scope import Describe, quote_name, row_columns
-from ..sql.text.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
+from ..sql.text.dialect import (
+    has_clock,
+    has_other_parts,
+    mz_now_calls,
+    render,
+    set_where,
+    shown_as,
+    without,
+)
 
 _COLUMN = "mz_h"
 
@@ -180,8 +188,7 @@ def _merge(
             item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
         moved += give_up(inner, item.alias_or_name, numbers)
     if any(item.is_star for item in outer.expressions):
-        rows = outer.copy()
-        rows.set("where", None)
+        rows = without(outer, "where")
         visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
         expand_stars(outer, sources_of(rows, describe, visible).without(lambda name: name.startswith(_COLUMN)))
     add_to_where(outer, moved)
@@ -195,16 +202,14 @@ def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr
     every = list(conjuncts(inner.args["where"].this))
     static = [c for c in every if not has_clock(c)]
     moved = _moved_up([c for c in every if has_clock(c)], inner, alias, numbers)
-    inner.set("where", None)
-    add_to_where(inner, static)
+    set_where(inner, static)
     return moved
 
 
 def add_to_where(select: exp.Select, predicates: list[exp.Expr]) -> None:
     """Add conjuncts to the WHERE of a SELECT, in place."""
     where = select.args.get("where")
-    every = [*([where.this] if where is not None else []), *predicates]
-    select.set("where", exp.Where(this=conjunction(every)) if every else None)
+    set_where(select, [*([where.this] if where is not None else []), *predicates])
 
 
 def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:

@@ -26,7 +26,7 @@ from ..sql.names.ctes import eliminate_ctes, visible_ctes, with_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, merges_columns, only_filters, over_rows_of
 from ..sql.names.projection import expand_stars, inner_stars, pushdown_projections
 from ..sql.names.scope import Describe, Sources, derived
-from ..sql.text.dialect import conjunction, has_clock, put_in
+from ..sql.text.dialect import conjunction, has_clock, put_in, set_where
 from .coverage_sql import OWN
 from .filled_rows import before_join, filled
 from .merge_subqueries import add_to_where
@@ -161,8 +161,7 @@ class _Rewriting:
             join, times = self._times(self._partners(one.query, select, outer, one.key), one.present)
             select.append("joins", join)
             holds += times
-        select.set("where", None)
-        add_to_where(select, holds)
+        set_where(select, holds)
 
     def _take_semi_joins(self, select: exp.Select) -> None:
         for place, join in enumerate(select.args.get("joins") or []):
@@ -274,7 +273,7 @@ def _side(join: exp.Join) -> exp.Select:
     if merges_columns(join) or join.args.get("on") is None:
         raise Stays
     side = exp.select("*").from_(join.this.copy())
-    side.set("where", exp.Where(this=join.args["on"].copy()))
+    set_where(side, [join.args["on"]])
     return side
 
 

@@ -20,7 +20,7 @@ from ..sql.functions.calls import makes_several_rows
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.scope import Describe, Sources, derived, quote_name, resolve, row_columns
 from ..sql.spark.combined_types import WHOLE
-from ..sql.text.dialect import conjunction, expression, has_clock, mz_now_calls, parse, quote, render
+from ..sql.text.dialect import conjunction, expression, has_clock, mz_now_calls, parse, quote, render, set_where
 from ..sql.text.helper_columns import operand_column
 from . import coverage_sql
 from .merge_subqueries import add_to_where
@@ -105,8 +105,7 @@ def partners(
         of.take_key(key)
     if not of.compared or not of.keys:
         raise Stays
-    inner.set("where", None)
-    add_to_where(inner, of.own)
+    set_where(inner, of.own)
     items = [(coverage_sql.key_column(i), key.inner) for i, key in enumerate(of.keys)]
     items += [(operand_column(i), one.operand) for i, one in enumerate(of.compared)]
     inner.set("expressions", [exp.alias_(value.copy(), name, quoted=True) for name, value in items])

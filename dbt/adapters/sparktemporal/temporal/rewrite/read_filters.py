@@ -22,7 +22,7 @@ from ..sql.names.ctes import visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe, derived, quote_name, row_columns
-from ..sql.text.dialect import conjunction, fragment, has_clock, put_in, render, shown_as
+from ..sql.text.dialect import conjunction, fragment, has_clock, put_in, render, set_where, shown_as, without
 from ..sql.text.grammar import VerbatimSpark
 from .evaluated import Evaluated
 from .kept import Kept
@@ -95,7 +95,7 @@ def _cut(
 ) -> tuple[exp.Select, exp.Select] | None:
     """(the SELECT that a read evaluates, the SELECT below it); None where the two cannot be separated."""
     rows = without_clock_in_joins(select)
-    rows.set("where", exp.Where(this=conjunction(parts.stored)) if parts.stored else None)
+    set_where(rows, parts.stored)
     rows.set("with_", None)
     predicate = conjunction(parts.read)
     visible = visible_ctes(select)
@@ -129,7 +129,7 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
     below = exp.select("*").from_(source.copy())
     below.set("where", rows.args.get("where"))
     outer = select.copy()
-    outer.set("where", exp.Where(this=predicate.copy()))
+    set_where(outer, [predicate])
     outer.set("from_", exp.From(this=derived(below, source.alias_or_name)))
     return outer
 
@@ -138,9 +138,8 @@ def _below_the_list(
     rows: exp.Select, predicate: exp.Expr, describe: Describe, visible: list[exp.CTE], numbers: count[int]
 ) -> exp.Select:
     """The SELECT with the filter, over a derived table that computes the SELECT list once for each row."""
-    probe = rows.copy()
-    probe.set("where", None)  # the filter holds the clock
-    names = [name for name, _ in columns_of(probe, describe, visible)]
+    # the filter holds the clock
+    names = [name for name, _ in columns_of(without(rows, "where"), describe, visible)]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):
         raise Stays

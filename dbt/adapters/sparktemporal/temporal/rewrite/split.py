@@ -31,7 +31,7 @@ from ..sql.names.parsed_model import ParsedModel
 from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe
 from ..sql.spark import timestamps
-from ..sql.text.dialect import conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
+from ..sql.text.dialect import conjunction, fragment, has_clock, mz_now_calls, put_in, set_where, suggested
 from ..sql.text.grammar import MZ_NOW_NAMES
 from .apart import keep_apart
 from .column_names import Names, with_names
@@ -268,7 +268,7 @@ def _solved(select: exp.Select, name: str, given: Given) -> Core:
             found += plain[0]
             static += plain[1]
     query = without_clock_in_joins(select)
-    query.set("where", exp.Where(this=conjunction(static)) if static else None)
+    set_where(query, static)
     query.set("with_", None)
     return Core(name, query, tuple(found), condition(conjunction(general)) if general else None)
 

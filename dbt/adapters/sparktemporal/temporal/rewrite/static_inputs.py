@@ -18,7 +18,7 @@ from ..sql.names.ctes import (
 )
 from ..sql.names.linear import is_inside_a_value, makes_groups
 from ..sql.names.scope import alias_of
-from ..sql.text.dialect import fragment, has_clock
+from ..sql.text.dialect import fragment, has_clock, without
 from .above_groups import GROUPED
 from .core import Core, is_placeholder, refuse_nondeterministic
 
@@ -89,8 +89,7 @@ class StaticParts:
             return
         if isinstance(query.parent, exp.CTE) and is_recursive(query.parent) and names_itself(query.parent):
             return  # no query by itself: the tables that it reads are stored instead
-        part = query.copy()
-        part.set("with_", None)
+        part = without(query, "with_")
         above = query.parent
         has_all_groups = isinstance(above, exp.Subquery) and above.alias == GROUPED and self._is_in_all(above)
         query.replace(self._new_core(with_ctes(part, visible_ctes(query)), has_all_groups).read)
@@ -116,8 +115,7 @@ class StaticParts:
     def _replace_table(self, table: exp.Table) -> None:
         if table.args.get("joins") or table.args.get("laterals"):
             raise Refusal("ST345", fragment(table), "this table is nested in a way that is not covered", "a plain join")
-        bare = table.copy()
-        bare.set("alias", None)
+        bare = without(table, "alias")
         key = fragment(bare).lower()
         if key not in self._tables:
             self._tables[key] = self._new_core(exp.select("*").from_(bare))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ..sql.names.scope import Sources, column_of, is_lambda_variable
-from ..sql.text.dialect import conjunction
+from ..sql.text.dialect import conjunction, without
 from .stays import Stays
 
 
@@ -17,9 +17,7 @@ def using_to_on(select: exp.Select, join: exp.Join, left: Sources) -> None:
 
     left: the sources before the join.
     """
-    around = select.copy()
-    for key in ("from_", "joins"):
-        around.set(key, None)
+    around = without(select, "from_", "joins")
     if join.side in ("RIGHT", "FULL") or len(list(around.find_all(exp.Query))) > 1:
         raise Stays  # the column is of the right side, or a subquery may name it
     on = []

@@ -19,7 +19,7 @@ from ..sql.functions.registry import SPARKS
 from ..sql.names.ctes import with_ctes
 from ..sql.names.linear import is_inner, is_linear, kept_one_by_one, merges_columns
 from ..sql.names.scope import derived
-from ..sql.text.dialect import has_clock, has_other_parts
+from ..sql.text.dialect import has_clock, has_other_parts, set_where
 from ..sql.text.identifiers import folded
 from .merge_subqueries import add_to_where, can_give_up, give_up
 from .stays import Stays
@@ -62,14 +62,13 @@ def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) ->
     own, numbers = conjuncts_of(select), count()
     if any(has_clock(part) and part.find(exp.Query) for part in own):
         raise Stays
-    select.set("where", None)
+    set_where(select, [])
     for item in kept_one_by_one(select):  # a WHERE is above the side that an outer join fills with NULLs
         _pull_up(item, select, visible, numbers)
     moved = conjuncts_of(select)
     if any(comparisons(part, moves) is None for part in moved):
         raise Stays
-    select.set("where", None)
-    add_to_where(select, [*own, *moved])
+    set_where(select, [*own, *moved])
     read = [select.args["from_"], *(select.args.get("joins") or [])]
     if any(has_window(one.this, visible) or has_clock(one.args.get("on") or _NONE) for one in read):
         raise Stays

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from ..text.dialect import without
 from ..text.identifiers import folded
 
 Q = TypeVar("Q", bound=exp.Query)
@@ -58,9 +59,7 @@ def with_ctes(query: Q, visible: list[exp.CTE]) -> Q:
 
 def named_ctes(select: exp.Select) -> list[exp.CTE]:
     """The CTEs that a SELECT reads, directly or through others."""
-    probe = select.copy()
-    probe.set("with_", None)
-    with_ = with_ctes(probe, visible_ctes(select)).args.get("with_")
+    with_ = with_ctes(without(select, "with_"), visible_ctes(select)).args.get("with_")
     return list(with_.expressions) if with_ is not None else []
 
 

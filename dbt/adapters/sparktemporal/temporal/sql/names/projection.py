@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ....errors import Refusal
-from ..text.dialect import fragment
+from ..text.dialect import fragment, set_where, without
 from ..text.helper_columns import is_reserved
 from .bind import sources_of
 from .linear import ABOVE_ROWS
@@ -39,12 +39,8 @@ def pushdown_projections(
     Changes `select` in place: derived tables without a name get one.
     """
     sources = sources_of(select, describe, ctes)
-    rest = select.copy()
-    for key in ("where", "joins", "laterals", "hint"):
-        rest.set(key, None)
-    if at_read is not None:
-        rest.set("where", exp.Where(this=at_read.copy()))
-    rest.set("from_", None)
+    rest = without(select, "from_", "joins", "laterals", "where", "hint")
+    set_where(rest, [] if at_read is None else [at_read])
     scopes = Scopes(rest, sources, describe, ctes)
     expand_stars(rest, sources)
     _expand_inner_stars(rest, sources)
@@ -102,9 +98,7 @@ def _put_stored(use: _Use, name: str, table: str, rest: exp.Select) -> None:
 
 def _rows(select: exp.Select, sources: Sources, stored: dict[tuple[int, str], str]) -> exp.Select:
     """The rows of a SELECT, with the stored columns alone."""
-    rows = select.copy()
-    for key in ABOVE_ROWS:
-        rows.set(key, None)
+    rows = without(select, *ABOVE_ROWS)
     items = [
         exp.alias_(column_of(sources[source].name, column), name, quoted=True)
         for (source, column), name in stored.items()

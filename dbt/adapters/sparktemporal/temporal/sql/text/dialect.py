@@ -187,6 +187,19 @@ def has_other_parts(node: exp.Expr, known: Collection[str]) -> bool:
     return any(value for name, value in node.args.items() if name not in known)
 
 
+def without(node: E, *parts: str) -> E:
+    """A copy of a node without some of its parts."""
+    copied = node.copy()
+    for part in parts:
+        copied.set(part, None)
+    return copied
+
+
+def set_where(select: exp.Expr, predicates: Sequence[exp.Expr]) -> None:
+    """Give a SELECT the conjunction of predicates as its WHERE, in place; for no predicate it has none."""
+    select.set("where", exp.Where(this=conjunction(predicates)) if predicates else None)
+
+
 def put_in(tree: E, old: exp.Expr, new: E) -> E:
     """The tree, changed in place, with `new` in the place of `old`, which may be the tree itself."""
     if old is tree:
