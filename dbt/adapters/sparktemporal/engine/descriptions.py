@@ -99,18 +99,12 @@ def view(described: Sequence[Row], created: str | None = None) -> ViewInfo | Non
 
     created: what SHOW CREATE TABLE gives for an Iceberg view in a named catalog.
     """
-    comments: dict[str, str] = {}
-    details: dict[str, str] | None = None
-    for name, value, comment in described:
-        if str(name).startswith("# Detailed") and not value:
-            details = {}
-        elif details is not None:
-            details.setdefault(str(name), str(value))
-        elif name:
-            comments[str(name)] = comment or ""
-    text = text_of(created) if created is not None else (details or {}).get("View Text")
+    found = table(described)
+    details = found.details
+    text = text_of(created) if created is not None else details.get("View Text")
     if not details or text is None:
         return None
+    comments = {str(name): comment or "" for name, _, comment in described[: len(found.columns)]}
     is_iceberg = created is not None or "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
     return ViewInfo(text, comments, details.get("Comment"), REPLACE if is_iceberg else ALTER, _namespace(details))
 

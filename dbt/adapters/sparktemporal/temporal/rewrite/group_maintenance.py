@@ -30,7 +30,7 @@ from ..sql.functions.row import Aggregate, Window
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.linear import ABOVE_ROWS, ORDERED, grouping_expressions, is_aggregation, is_linear, is_over_groups
 from ..sql.names.projection import inner_stars, with_field_name
-from ..sql.names.scope import Describe, canonical, is_lambda_variable, quote_name, resolve
+from ..sql.names.scope import Describe, canonical, column_of, is_lambda_variable, quote_name, resolve
 from ..sql.spark.errors import SparkError
 from ..sql.spark.identity import is_window
 from ..sql.text.dialect import expression, fragment, has_clock, render, without
@@ -179,7 +179,7 @@ class _Taking:
         return numbered("mz_key_", len(self.keys) + len(self.values), columns | taken)
 
     def _column(self, name: str) -> exp.Column:
-        column = exp.column(quote_name(name), table=quote_name(self.alias))
+        column = column_of(self.alias, name)
         column.meta["mz_own"] = True
         return column
 

@@ -25,7 +25,7 @@ from ..sql.names.bind import sources_of
 from ..sql.names.ctes import reads_of
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import expand_stars
-from ..sql.names.scope import Describe, derived, quote_name, star_of
+from ..sql.names.scope import Describe, column_of, derived, star_of
 from ..sql.text.dialect import has_clock, has_other_parts, shown_as, without
 from ..sql.text.helper_columns import operand_column, static_column
 from .core import Core, with_operands
@@ -136,7 +136,7 @@ def passed_on(core: Core, alias: str) -> Core:
     """The core with its operands as columns of the derived table `alias`."""
 
     def column(name: str, value: exp.Expr) -> exp.Column:
-        return shown_as(exp.column(quote_name(name), table=quote_name(alias)), value)
+        return shown_as(column_of(alias, name), value)
 
     comparisons = tuple(
         replace(c, operand=column(operand_column(i), c.operand)) for i, c in enumerate(core.comparisons)

@@ -20,7 +20,7 @@ from ..sql.names.bind import sources_of
 from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.names.projection import expand_stars
-from ..sql.names.scope import Describe, quote_name, row_columns
+from ..sql.names.scope import Describe, column_of, derived, quote_name, row_columns
 from ..sql.text.dialect import (
     has_clock,
     has_other_parts,
@@ -59,8 +59,7 @@ def _each_its_own(tree: exp.Query) -> exp.Query:
             continue
         if all(_is_read_by_the_clock(table) for table in reads):
             for table in reads:
-                alias = exp.TableAlias(this=quote_name(table.alias_or_name))
-                table.replace(exp.Subquery(this=body.copy(), alias=alias))
+                table.replace(derived(body.copy(), table.alias_or_name))
             remove_cte(cte)
     return changed
 
@@ -226,8 +225,7 @@ def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers
             if text not in names:
                 names[text] = f"{_COLUMN}{next(numbers)}"
                 inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
-            moved_up = exp.column(quote_name(names[text]), table=quote_name(alias))
-            column.replace(shown_as(moved_up, column))
+            column.replace(shown_as(column_of(alias, names[text]), column))
         moved.append(rewritten.this)
     return moved
 

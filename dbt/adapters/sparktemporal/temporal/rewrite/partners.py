@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 
 from sqlglot import exp
@@ -18,7 +19,7 @@ from ..predicates.lengths import DAY_MS, milliseconds
 from ..predicates.logic import is_at_most
 from ..sql.functions.calls import makes_several_rows
 from ..sql.names.bind import sources_of, typed_columns
-from ..sql.names.scope import Describe, Sources, derived, quote_name, resolve, row_columns
+from ..sql.names.scope import Describe, Sources, column_of, derived, resolve, row_columns
 from ..sql.spark.combined_types import WHOLE
 from ..sql.text.dialect import conjunction, expression, has_clock, mz_now_calls, parse, quote, render, set_where
 from ..sql.text.helper_columns import operand_column
@@ -54,10 +55,7 @@ class Partners:
     def covered(self, alias: str, present: bool) -> tuple[exp.Subquery, exp.Expr, list[exp.Expr]]:
         """(the times with or without a partner as a derived table, the ON of its join, the conditions in the WHERE)."""
         times = parse(self.times.islands() if present else self.times.gaps())
-
-        def column(name: str) -> exp.Column:
-            return exp.column(quote_name(name), table=quote_name(alias))
-
+        column = partial(column_of, alias)
         on: list[exp.Expr] = list(self.outer_only)
         for index, key in enumerate(self.keys):
             equal = exp.NullSafeEQ if key.null_safe else exp.EQ

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from ..sql.names.bind import typed_columns
 from ..sql.names.linear import first_source, makes_groups
-from ..sql.names.scope import Describe, derived, quote_name
+from ..sql.names.scope import Describe, column_of, derived
 from ..sql.spark.errors import SparkError
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import expression, has_other_parts, put_in, render
@@ -196,7 +196,7 @@ def _aligned(branches: Sequence[Lifted], describe: Describe) -> list[Lifted]:
 
 
 def _as(name: str, kind: str, own: str, own_kind: str) -> exp.Expr:
-    column: exp.Expr = exp.column(quote_name(own), table=quote_name(_ALIAS))
+    column: exp.Expr = column_of(_ALIAS, own)
     if own_kind != kind:
         column = expression(f"CAST({render(column)} AS {sql_type(kind)})")
     return exp.alias_(column, name, quoted=True)

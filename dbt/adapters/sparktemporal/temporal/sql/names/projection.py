@@ -21,7 +21,7 @@ from ..text.helper_columns import is_reserved
 from .bind import sources_of
 from .linear import ABOVE_ROWS
 from .outer_columns import Scopes
-from .scope import Describe, Source, Sources, column_of, quote_name, shown_by, star_of
+from .scope import Describe, Source, Sources, column_of, shown_by, star_of
 
 _ROWS = "mz_rows"
 
@@ -143,7 +143,7 @@ def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
                 "the columns of this star are not known here",
                 "the names of the columns",
             )
-        columns = [exp.column(quote_name(c), table=quote_name(sources[0].name)) for c in sources[0].columns]
+        columns = [column_of(sources[0].name, c) for c in sources[0].columns]
         arguments = node.parent.expressions
         at = next(i for i, argument in enumerate(arguments) if argument is node)
         node.parent.set("expressions", [*arguments[:at], *columns, *arguments[at + 1 :]])
