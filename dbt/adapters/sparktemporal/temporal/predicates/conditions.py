@@ -13,23 +13,24 @@ are Spark's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import cast
 
 from sqlglot import exp
 
-from ..sql.functions.calls import arguments, function, picks, starts_with_unit
+from ..sql.functions.calls import arguments, function, picks
 from ..sql.functions.row import Picks
-from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render, shown_as
+from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, shown_as
 from ..sql.text.helper_columns import static_column
-from .comparisons import Comparison, bare
+from .comparisons import Comparison
+from .elements import Variable
 from .grid import Grid
-from .lengths import constant, day_factor, is_below_a_day, moved
-from .logic import TRUTHS, PredicateVisitor, branches_of, is_null, legs_of, not_, parts_of, values_of
-from .monotonicity import NONE, Side, Unlistable, is_side, not_listable, side
+from .lengths import is_below_a_day, moved
+from .logic import TRUTHS, PredicateVisitor, is_null, legs_of, parts_of, values_of
+from .monotonicity import NONE, Side, Unlistable, is_side, side
 from .periods_between import period_changes
+from .row_expressions import RowExpressions
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
 from .together import sequences
@@ -124,21 +125,14 @@ def _with_cases(predicate: exp.Expr) -> exp.Expr:
 class _Analysis(PredicateVisitor[None]):
     """Records the edges and steps at which the value of a node can change: the same for a node and its negation."""
 
-    #: the row expressions by their texts
-    statics: dict[str, exp.Expr] = field(default_factory=dict)
+    rows: RowExpressions = field(default_factory=RowExpressions)
     edges: list[Edge] = field(default_factory=list)
     steps: list[MonotoneComparison] = field(default_factory=list)
-    #: the conditions of the CASEs around a node, each with whether it is TRUE or not TRUE there
-    guards: tuple[tuple[exp.Expr, bool], ...] = ()
-    #: the variable of the lambda around a node, in lower case, and its array
-    variable: tuple[str, exp.Expr] | None = None
 
     def of(self, predicate: exp.Expr) -> Condition:
         self.visit(predicate)
-        text = self._hoisted(predicate.copy())
-        return Condition(text, tuple(self.statics.values()), tuple(self.edges), tuple(self.steps))
-
-    # -- boundaries --
+        text = self.rows.hoisted(predicate.copy())
+        return Condition(text, tuple(self.rows.of.values()), tuple(self.edges), tuple(self.steps))
 
     def visit(self, node: exp.Expr, inverted: bool = False) -> None:
         node = node.unnest()
@@ -162,58 +156,16 @@ class _Analysis(PredicateVisitor[None]):
         if isinstance(node, exp.Is) and is_null(node.expression) and is_side(node.this):
             return  # the clock is never NULL
         _refuse_uncompared(node)
-        over = _over_elements(node)
-        if over is not None:
-            self._elements(node, *over)
+        variable = Variable.of(node)
+        if variable is not None:
+            replace(self, rows=self.rows.in_lambda(node, variable)).visit(node.expressions[1].this)
             return
         for child in node.iter_expressions():
             self.visit(child)
 
     def branches(self, node: exp.If | exp.Case, inverted: bool) -> None:
-        for part, key, within in self._arms(node):
-            within.visit(part.args[key])
-
-    def _elements(self, node: exp.Expr, array: exp.Expr, each: exp.Lambda) -> None:
-        """Record the instants at which a predicate over the elements of an array can change."""
-        (name,) = each.expressions
-        nested = self.variable is not None or has_clock(array) or name.name.lower().startswith("mz_")
-        if nested or any(map(has_clock, each.find_all(exp.Case, exp.If))):
-            raise not_listable(node, "the elements with which the clock is compared are not known before")
-        replace(self, variable=(name.name.lower(), array)).visit(each.this)
-
-    def _names_element(self, node: exp.Expr) -> bool:
-        return self.variable is not None and names_variable(node, self.variable[0])
-
-    def _beside_elements(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr) -> None:
-        """Record the changes of a comparison of the clock with each element of an array."""
-        clock, other = bare(clock, other, moves=lambda length: False)
-        if self.variable is None or not is_mz_now(clock):
-            raise not_listable(
-                node, "beside the elements of an array there is more than mz_now() and a length below a day"
-            )
-        name, array = self.variable
-        instant = as_instant(other, fragment(node)).unnest()
-        if not isinstance(instant, exp.Identifier):
-            each = exp.Lambda(this=instant.copy(), expressions=[exp.to_identifier(name)])
-            array = exp.Anonymous(this="transform", expressions=[array.copy(), each])
-        index = replace(self, variable=None)._static(array)
-        compared = Comparison("=", other, fragment(node), clock.meta["start"])
-        self.edges.append(Edge(index, compared, of_elements=True))
-
-    def _arms(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, str, _Analysis]]:
-        """The parts of a CASE, as (node, key), each with the analysis under the conditions that hold there."""
-        branches, default = branches_of(node)
-        before = self
-        for branch in branches:
-            test = None if has_clock(branch.this) else branch.this.copy()
-            yield branch, "this", before
-            yield branch, "true", before if test is None else before._under(test, True)
-            before = before if test is None else before._under(test, False)
-        if default is not None:
-            yield node, "default", before
-
-    def _under(self, test: exp.Expr, holds: bool) -> _Analysis:
-        return replace(self, guards=(*self.guards, (test, holds)))
+        for part, key, rows in self.rows.arms(node):
+            replace(self, rows=rows).visit(part.args[key])
 
     def _conjunction(self, parts: list[exp.Expr]) -> None:
         """Record one step for each sequence of parts, such as a year and a month (see `together`).
@@ -235,12 +187,13 @@ class _Analysis(PredicateVisitor[None]):
             return
         if has_clock(left) or has_clock(right):
             clock, other = (left, right) if has_clock(left) else (right, left)
-            if self._names_element(left) or self._names_element(right):
-                self._beside_elements(node, clock, other)
+            if (variable := self.rows.variable) and (self.rows.is_of_element(left) or self.rows.is_of_element(right)):
+                array, compared = variable.compared(node, clock, other)
+                self.edges.append(Edge(replace(self.rows, variable=None).index(array), compared, of_elements=True))
                 return
             if is_mz_now(clock):
                 instant = as_instant(other, fragment(node))
-                index = self._static(instant)
+                index = self.rows.index(instant)
                 self.edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
                 return
             if self._against(node, clock, other):
@@ -296,12 +249,12 @@ class _Analysis(PredicateVisitor[None]):
 
     def _step(self, moves: Side, clock: exp.Expr, other: exp.Expr) -> None:
         added = tuple(
-            self._static(a) for a in moves.added if not is_below_a_day(a) and not isinstance(a.unnest(), exp.Literal)
+            self.rows.index(a) for a in moves.added if not is_below_a_day(a) and not isinstance(a.unnest(), exp.Literal)
         )
-        function, beside = self._hoisted(clock.copy()), self._hoisted(other.copy())
+        function, beside = self.rows.hoisted(clock.copy()), self.rows.hoisted(other.copy())
         if isinstance(other, exp.Tuple) and isinstance(clock, exp.Tuple) and not isinstance(other.parent, exp.Expr):
-            beside = exp.Tuple(expressions=[self._hoisted(item.copy()) for item in other.expressions])
-        of_fields = tuple(self._hoisted(of.copy()) for of in moves.of_fields)
+            beside = exp.Tuple(expressions=[self.rows.hoisted(item.copy()) for item in other.expressions])
+        of_fields = tuple(self.rows.hoisted(of.copy()) for of in moves.of_fields)
         self.steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
 
     def _listed(self, clock: exp.Expr, instants: exp.Expr) -> None:
@@ -309,99 +262,9 @@ class _Analysis(PredicateVisitor[None]):
 
         Its function, CAST(mz_now() AS DATE), is not searched: it says that the changes follow the clock's local date.
         """
-        listed = self._column(exp.cast(instants, "ARRAY<BIGINT>"))
+        listed = self.rows.column(exp.cast(instants, "ARRAY<BIGINT>"))
         date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
         self.steps.append(MonotoneComparison(date, listed, (), search=LISTED))
-
-    # -- parts without the clock are computed once a row --
-
-    def _hoisted(self, node: exp.Expr) -> exp.Expr:
-        """Modify a node: columns take the place of its largest parts without the clock.
-
-        Returns the node; or a column, where the whole node is such a part.
-        """
-        if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
-            return node
-        if isinstance(node, exp.Lambda):
-            return self._hoisted_lambda(node)
-        # a branch of a CASE is no expression
-        if not has_clock(node) and not isinstance(node, exp.If) and not self._names_element(node):
-            return node if is_below_a_day(node) else self._column(node)
-        if isinstance(node, exp.Case) and node.args.get("this") is None:
-            for part, key, within in self._arms(node):  # a condition without the clock still protects from errors
-                part.set(key, within._hoisted(part.args[key]))
-            return node
-        units = starts_with_unit(node)
-        for key, value in list(node.args.items()):
-            if units and key == "expressions":
-                node.set(key, [value[0], *map(self._hoisted, value[1:])])
-            elif isinstance(value, list):
-                node.set(key, [self._hoisted(v) if isinstance(v, exp.Expr) else v for v in value])
-            elif isinstance(value, exp.Expr):
-                node.set(key, self._hoisted(value))
-        return node
-
-    def _column(self, node: exp.Expr) -> exp.Expr:
-        column = exp.column(exp.to_identifier(static_column(self._static(node)), quoted=True))
-        return shown_as(column, node)
-
-    def _hoisted_lambda(self, node: exp.Lambda) -> exp.Expr:
-        """`_hoisted` for a lambda: parts that name its variable stay."""
-        if self.variable is not None or len(node.expressions) != 1:
-            raise not_listable(node, "the elements with which the clock is compared are not known before")
-        within = replace(self, variable=(node.expressions[0].name.lower(), exp.null()))
-        node.set("this", within._hoisted(node.this))
-        return node
-
-    def _static(self, node: exp.Expr) -> int:
-        node = node.copy()
-        for guard, holds in reversed(self.guards):
-            test: exp.Expr = exp.paren(guard.copy())
-            if not holds:
-                test = not_(exp.NullSafeEQ(this=test, expression=exp.true()))
-            node = exp.Case(ifs=[exp.If(this=test, true=node)])
-        if self._names_element(node):
-            raise not_listable(node, "it is of an element, and not of the row")
-        text = render(node)
-        self.statics.setdefault(text, node)
-        factor = day_factor(node)
-        if factor is not None and constant(factor) is None:  # its type is asked for with those of the others
-            self._static(factor)
-        return list(self.statics).index(text)
-
-
-#: functions of an array and a lambda over its elements
-_OVER_ELEMENTS = ("exists", "forall", "filter")
-
-
-def _over_elements(node: exp.Expr) -> tuple[exp.Expr, exp.Lambda] | None:
-    """The array and the lambda of `exists`, `forall` or `filter` with the clock in the lambda.
-
-    None for a node without the clock in a lambda. Raises Unlistable for any other call.
-    """
-    if not any(isinstance(part, exp.Lambda) and has_clock(part) for part in node.iter_expressions()):
-        return None
-    if node.name.lower() in _OVER_ELEMENTS and len(node.expressions) == 2:
-        array, each = node.expressions
-        if isinstance(each, exp.Lambda) and len(each.expressions) == 1:
-            return array, each
-    raise not_listable(node, "the elements with which the clock is compared are not known before")
-
-
-def names_variable(node: exp.Expr, name: str) -> bool:
-    """Whether an expression of a lambda names its variable. name: in lower case.
-
-    >>> from ..sql.text.dialect import expression
-    >>> [names_variable(expression(f"f(a, x -> {sql})").expressions[1].this, "x") for sql in ("x.lo", "a.x", "X + 1")]
-    [True, False, True]
-    """
-    for found in node.find_all(exp.Identifier):
-        above = found.parent
-        if found.name.lower() != name or isinstance(above, exp.Dot) and found.arg_key == "expression":
-            continue
-        if not isinstance(above, exp.Column) or above.parts[0] is found:
-            return True
-    return False
 
 
 def _refuse_uncompared(node: exp.Expr) -> None:

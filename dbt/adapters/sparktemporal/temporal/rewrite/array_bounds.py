@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from ..predicates.conditions import names_variable
+from ..predicates.elements import names_variable
 from ..predicates.logic import both_bounds, comparison
 from ..predicates.monotonicity import is_side
 from ..predicates.near import READ_OTHERWISE

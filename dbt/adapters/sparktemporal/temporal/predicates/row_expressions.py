@@ -1,0 +1,115 @@
+"""The parts of a predicate without the clock: each is hoisted into a column, which is computed once a row.
+
+    k = 'a' and date_trunc('DAY', mz_now()) = day      ->  mz_s0 and date_trunc('DAY', mz_now()) = mz_s1
+    case when n > 0 then mz_now() < ts / n end         ->  mz_s1: case when n > 0 then ts / n end
+
+A CASE may protect a part from an error. The column of such a part is under the same conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from ..sql.functions.calls import starts_with_unit
+from ..sql.text.dialect import has_clock, render, shown_as
+from ..sql.text.helper_columns import static_column
+from .elements import Variable, names_variable, unknown_elements
+from .lengths import constant, day_factor, is_below_a_day
+from .logic import branches_of, not_
+from .monotonicity import not_listable
+
+
+@dataclass(frozen=True)
+class RowExpressions:
+    """The row expressions of a predicate, as seen from one place in it: all places share `of`."""
+
+    #: by their texts
+    of: dict[str, exp.Expr] = field(default_factory=dict)
+    #: the conditions of the CASEs around the place, each with whether it is TRUE or not TRUE there
+    guards: tuple[tuple[exp.Expr, bool], ...] = ()
+    #: the variable of the lambda around the place
+    variable: Variable | None = None
+
+    def arms(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, str, RowExpressions]]:
+        """The parts of a CASE, as (node, key), each with the row expressions under the conditions that hold there."""
+        branches, default = branches_of(node)
+        before = self
+        for branch in branches:
+            test = None if has_clock(branch.this) else branch.this.copy()
+            yield branch, "this", before
+            yield branch, "true", before if test is None else before._under(test, True)
+            before = before if test is None else before._under(test, False)
+        if default is not None:
+            yield node, "default", before
+
+    def _under(self, test: exp.Expr, holds: bool) -> RowExpressions:
+        return replace(self, guards=(*self.guards, (test, holds)))
+
+    def in_lambda(self, node: exp.Expr, variable: Variable) -> RowExpressions:
+        """The row expressions in a lambda. Raises Unlistable for a lambda in a lambda."""
+        if self.variable is not None:
+            raise unknown_elements(node)
+        return replace(self, variable=variable)
+
+    def is_of_element(self, node: exp.Expr) -> bool:
+        """Whether a node names the variable of the lambda around it."""
+        return self.variable is not None and names_variable(node, self.variable.name)
+
+    def hoisted(self, node: exp.Expr) -> exp.Expr:
+        """Modify a node: columns take the place of its largest parts without the clock.
+
+        Returns the node; or a column, where the whole node is such a part.
+        """
+        if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
+            return node
+        if isinstance(node, exp.Lambda):
+            return self._hoisted_lambda(node)
+        # a branch of a CASE is no expression
+        if not has_clock(node) and not isinstance(node, exp.If) and not self.is_of_element(node):
+            return node if is_below_a_day(node) else self.column(node)
+        if isinstance(node, exp.Case) and node.args.get("this") is None:
+            for part, key, within in self.arms(node):  # a condition without the clock still protects from errors
+                part.set(key, within.hoisted(part.args[key]))
+            return node
+        units = starts_with_unit(node)
+        for key, value in list(node.args.items()):
+            if units and key == "expressions":
+                node.set(key, [value[0], *map(self.hoisted, value[1:])])
+            elif isinstance(value, list):
+                node.set(key, [self.hoisted(v) if isinstance(v, exp.Expr) else v for v in value])
+            elif isinstance(value, exp.Expr):
+                node.set(key, self.hoisted(value))
+        return node
+
+    def _hoisted_lambda(self, node: exp.Lambda) -> exp.Expr:
+        """`hoisted` for a lambda: parts that name its variable stay."""
+        if len(node.expressions) != 1:
+            raise unknown_elements(node)
+        within = self.in_lambda(node, Variable(node.expressions[0].name.lower(), exp.null()))
+        node.set("this", within.hoisted(node.this))
+        return node
+
+    def column(self, node: exp.Expr) -> exp.Expr:
+        """The column of a row expression."""
+        column = exp.column(exp.to_identifier(static_column(self.index(node)), quoted=True))
+        return shown_as(column, node)
+
+    def index(self, node: exp.Expr) -> int:
+        """The index of a row expression, which is added where it is new. Raises Unlistable for one of an element."""
+        node = node.copy()
+        for guard, holds in reversed(self.guards):
+            test: exp.Expr = exp.paren(guard.copy())
+            if not holds:
+                test = not_(exp.NullSafeEQ(this=test, expression=exp.true()))
+            node = exp.Case(ifs=[exp.If(this=test, true=node)])
+        if self.is_of_element(node):
+            raise not_listable(node, "it is of an element, and not of the row")
+        text = render(node)
+        self.of.setdefault(text, node)
+        factor = day_factor(node)
+        if factor is not None and constant(factor) is None:  # its type is asked for with those of the others
+            self.index(factor)
+        return list(self.of).index(text)
