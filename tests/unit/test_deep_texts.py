@@ -10,7 +10,7 @@ from dbt.adapters.sparktemporal.engine.clock_calls import put_clock
 from dbt.adapters.sparktemporal.engine.described_tables import forget_named
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.ivm import upstream
+from dbt.adapters.sparktemporal.temporal.ivm import inlining
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
 from dbt.adapters.sparktemporal.temporal.sql.text import dialect, statements
 
@@ -25,7 +25,7 @@ DEEP = {
 REFUSING: dict[str, Callable[[str], object]] = {
     "parse": dialect.parse,
     "expression": lambda sql: dialect.expression(f"({sql})"),
-    "inputs": lambda sql: upstream.references(sql, "spark_catalog"),
+    "inputs": lambda sql: inlining.references(sql, "spark_catalog"),
 }
 
 

@@ -10,7 +10,7 @@ from ..errors import Explained
 from ..plurals import quantity
 from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
-from ..temporal.ivm.upstream import Stack
+from ..temporal.ivm.stack import Stack
 from ..temporal.sql.spark import plans, settings
 from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors
 from ..temporal.sql.text import identifiers

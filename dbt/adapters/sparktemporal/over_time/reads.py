@@ -23,7 +23,7 @@ from ..temporal.diffs.input_state import Fingerprint
 from ..temporal.diffs.intervals_sql import indent
 from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.stores import store_of
-from ..temporal.ivm.upstream import fingerprint_of
+from ..temporal.ivm.stack import fingerprint_of
 from ..temporal.predicates import clock_text
 from ..temporal.rewrite.apart import no_fact
 from ..temporal.sql.spark import plans

@@ -11,7 +11,7 @@ from ..inputs.observing.observe import Input
 from ..inputs.views import expansion
 from ..pushdown import lineage
 from ..temporal.ivm import delta_query
-from ..temporal.ivm.upstream import stacked_name
+from ..temporal.ivm.stack import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark import plans
 from ..temporal.sql.text.dialect import quote

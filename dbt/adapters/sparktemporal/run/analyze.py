@@ -16,7 +16,9 @@ from ..pushdown.inclusive_projection import window_types
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import aggregation_stats
 from ..temporal.diffs.state import CoreState, State
-from ..temporal.ivm import upstream
+from ..temporal.ivm.inlining import sums_groups
+from ..temporal.ivm.stack import read_by
+from ..temporal.ivm.stacked_rows import TIMES
 from ..temporal.predicates import bounds, clock_text
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.monotonicity import Unlistable
@@ -80,7 +82,7 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
     before = _kept_before(model, old)
     for core in model.cores:
         at = core.core.first_call
-        if core.core.groups is None or at is None or aggregates == "groups" or upstream.sums_groups(core.core.query):
+        if core.core.groups is None or at is None or aggregates == "groups" or sums_groups(core.core.query):
             continue
         if aggregates == "rows":
             found[at] = _BY_CONFIG
@@ -229,8 +231,8 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: Ses
     end = len(described) - row_expressions
     columns = described[: end - len(core.comparisons)]
     operands, types = described[len(columns) : end], [t for _, t in described[end:]]
-    below = upstream.read_by(core.query)
-    if below and {name.lower() for name, _ in columns} & upstream.TIMES:
+    below = read_by(core.query)
+    if below and {name.lower() for name, _ in columns} & TIMES:
         raise Refusal(
             "ST361",
             f"a subquery over the temporal_view {below[0]}, which names columns from outside of it",

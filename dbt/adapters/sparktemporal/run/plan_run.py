@@ -31,7 +31,7 @@ from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.longest_view import worst
 from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.state_text import run_of
-from ..temporal.ivm.upstream import Stack
+from ..temporal.ivm.stack import Stack
 from ..temporal.predicates import clock_text
 from ..temporal.rewrite.model import Model
 from ..temporal.sql.spark import plans, relations, same_query, timestamps

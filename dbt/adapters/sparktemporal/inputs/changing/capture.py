@@ -18,7 +18,7 @@ from ...temporal.diffs import intervals_sql
 from ...temporal.diffs.input_state import FilesFingerprint, Fingerprint, Tracking
 from ...temporal.diffs.state import Chain, ListedFile, State
 from ...temporal.ivm import delta_query
-from ...temporal.ivm.upstream import fingerprint_of
+from ...temporal.ivm.stack import fingerprint_of
 from ...temporal.predicates import clock_text
 from ...temporal.rewrite.core import TypedCore
 from ...temporal.rewrite.model import Model

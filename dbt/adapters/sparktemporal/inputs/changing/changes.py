@@ -19,7 +19,7 @@ from ...temporal.diffs.input_state import (
 from ...temporal.diffs.state import ListedFile
 from ...temporal.ivm import delta_query
 from ...temporal.ivm.delta_query import Added, AddedChains
-from ...temporal.ivm.upstream import Stack
+from ...temporal.ivm.stack import Stack
 from ...temporal.sql.spark.errors import Cause, SparkError
 from ...temporal.sql.text.dialect import string_literal
 from ...temporal.sql.text.identifiers import quoted

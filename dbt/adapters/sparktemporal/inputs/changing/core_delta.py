@@ -11,7 +11,7 @@ from sqlglot import exp
 from ...engine.warehouse import Warehouse
 from ...temporal.diffs import intervals_sql
 from ...temporal.ivm import delta_query
-from ...temporal.ivm.upstream import stacked_name
+from ...temporal.ivm.stack import stacked_name
 from ...temporal.rewrite.core import TypedCore
 from ...temporal.sql.spark import plans
 from ...temporal.sql.spark.errors import Cause, allowing

@@ -18,7 +18,7 @@ from ...errors import TemporalError
 from ...temporal.diffs import intervals_sql
 from ...temporal.diffs.input_state import DeltaVersion, Tracking
 from ...temporal.ivm import delta_query
-from ...temporal.ivm.upstream import stacked_name
+from ...temporal.ivm.stack import stacked_name
 from ...temporal.rewrite.core import TypedCore
 from ...temporal.sql.spark import plans
 from ...temporal.sql.text.dialect import render

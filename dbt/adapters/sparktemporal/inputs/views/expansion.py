@@ -16,7 +16,7 @@ from sqlglot import exp
 from ...engine.warehouse import Warehouse
 from ...errors import NotPlanned, Refusal, TemporalError
 from ...temporal.ivm import delta_query
-from ...temporal.ivm.upstream import stacked_name
+from ...temporal.ivm.stack import stacked_name
 from ...temporal.sql.names.ctes import cte_of
 from ...temporal.sql.names.parsed_model import told_apart
 from ...temporal.sql.names.scope import alias_of, quote_name

@@ -4,7 +4,7 @@
       ->  select id from (SELECT * FROM (select * from s.inside where k = 1) AS `mz_view s.between`(id, k, hi))
           AS between where mz_now() < hi                                what is run; `inlined` replaces s.inside
 
-`inlined` is in `temporal.ivm.upstream`. So a model over such a view is a model over the temporal views below the view.
+`inlined` is in `temporal.ivm.inlining`. So a model over such a view is a model over the temporal views below the view.
 Spark keeps the text of a view with the settings of the session that made the view. A model is refused where these are
 not the settings of the session, or where the text means something else outside of the view.
 """
@@ -24,7 +24,7 @@ from ...engine.warehouse import Warehouse
 from ...errors import Refusal
 from ...temporal.clock.instants import format_instant
 from ...temporal.diffs.state import State
-from ...temporal.ivm.upstream import references
+from ...temporal.ivm.inlining import references
 from ...temporal.sql.names.ctes import cte_of
 from ...temporal.sql.spark import plans
 from ...temporal.sql.text import identifiers

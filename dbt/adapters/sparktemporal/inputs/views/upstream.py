@@ -8,13 +8,14 @@ from ...engine import session
 from ...engine.committed import read_state
 from ...engine.model_relations import ModelRelations
 from ...engine.warehouse import Warehouse
-from ...errors import TemporalError
+from ...errors import Explained, TemporalError
+from ...temporal.clock.instants import format_instant
 from ...temporal.decision import CLOCK_SKEW_MS
 from ...temporal.diffs import view_sql
 from ...temporal.diffs.input_state import ChainId, Tracking
 from ...temporal.diffs.state import State
-from ...temporal.ivm import upstream
-from ...temporal.ivm.upstream import Stack
+from ...temporal.ivm.inlining import inlined
+from ...temporal.ivm.stack import Stack, chains_of
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import quote
 from ...temporal.sql.text.identifiers import Identifiers
@@ -33,7 +34,7 @@ def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelatio
         except TemporalError:  # it needs a full refresh, and then reads all anew
             continue
         if state is not None:
-            tables.update(chain.table for chain in upstream.chains_of(state.inputs.get(target.key)))
+            tables.update(chain.table for chain in chains_of(state.inputs.get(target.key)))
     return Identifiers(tables)
 
 
@@ -50,7 +51,7 @@ def inline_upstreams(
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> (the text with queries in place of temporal inputs, a warehouse knowing the inputs, the as-of).
 
-    below, between: see `stacked.opened`. sampled: see `upstream.inlined`.
+    below, between: see `stacked.opened`. sampled: see `inlined`.
     The as-of is `as_of`, or the latest frontier of an input where that is later (by less than a minute). The run
     decides afterwards at which instant it reads (`Stack.at`).
     """
@@ -59,14 +60,14 @@ def inline_upstreams(
     sql, found = stacked.opened(warehouse, target.model, sql, below, between)
     states = {}
     for key, state in found.items():
-        states[key] = upstream.known(target.model, key, state)
-        upstream.refuse_earlier(target.model, key, states[key], as_of, CLOCK_SKEW_MS)
+        states[key] = _known(target.model, key, state)
+        _refuse_earlier(target.model, key, states[key], as_of, CLOCK_SKEW_MS)
         as_of = max(as_of, states[key].frontier)
         if view_sql.evaluates(states[key]):
             session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
     if not states:
         return sql, warehouse, as_of
-    sql = upstream.inlined(sql, states, warehouse.catalog(), sampled)
+    sql = inlined(sql, states, warehouse.catalog(), sampled)
     return sql, warehouse.over(_stack(warehouse, states, old, as_of)), as_of
 
 
@@ -77,14 +78,14 @@ def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
         if fingerprint.tracking is Tracking.STACKED:
             schema, model = identifiers.parts(name)
             inner = read_state(warehouse, ModelRelations(quote(schema), model))
-            states[name] = upstream.known(state.model, name, inner)
+            states[name] = _known(state.model, name, inner)
     if not states:
         return warehouse
     return warehouse.over(_stack(warehouse, states, state, state.frontier).at(state.model, state.frontier))
 
 
 def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None, as_of: int) -> Stack:
-    before = {name: upstream.chains_of(old.inputs.get(name)) for name in states} if old else {}
+    before = {name: chains_of(old.inputs.get(name)) for name in states} if old else {}
     kept: set[ChainId] = set()
     for name, state in states.items():
         gone = set(before.get(name, ())) - {chain.identity for chain in state.chains}
@@ -92,3 +93,29 @@ def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None,
             there = Identifiers(warehouse.tables(state.schema, f"{state.model}__diffs_"))
             kept |= {chain for chain in gone if chain.table in there}
     return Stack(states, as_of, before, frozenset(kept))
+
+
+def _known(model: str, name: str, state: State | None) -> State:
+    """The state of a temporal view that has run. Raises TemporalError otherwise."""
+    inner = identifiers.parts(name)[-1]
+    if state is None:
+        raise Explained(
+            "ST412",
+            f"{name}, a temporal_view that has not run, as an input of {model}",
+            "there are no stored rows to read",
+            f"dbt run -s {inner} {model}",
+        )
+    return state
+
+
+def _refuse_earlier(model: str, name: str, state: State, clock: int, skew: int) -> None:
+    """Refuse a clock (ms) that is `skew` or more before the frontier of a temporal view."""
+    inner = identifiers.parts(name)[-1]
+    if state.frontier - clock >= skew:
+        raise Explained(
+            "ST413",
+            f"a run of {model} at {format_instant(clock)}, before the last change captured by its input "
+            f"{inner}, {format_instant(state.frontier)}",
+            f"{inner} no longer keeps its content of that instant",
+            f"a clock (or var temporal_now) from then on, or dbt run --full-refresh -s {inner} {model}",
+        )

@@ -24,7 +24,7 @@ from ..sql.names.scope import alias_of
 from ..sql.spark.relations import version_as_of
 from ..sql.text.dialect import has_other_parts, string_literal
 from ..sql.text.grammar import VerbatimSpark
-from .upstream import BEFORE, Stack
+from .stack import BEFORE, Stack
 
 #: the most new files that a statement names one by one
 MOST_FILES = 1_000
