@@ -13,7 +13,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.predicates.lengths import moved
+from dbt.adapters.sparktemporal.temporal.predicates.shifts import moved
 from dbt.adapters.sparktemporal.temporal.sql.functions import others
 from dbt.adapters.sparktemporal.temporal.sql.functions.registry import BUILTIN, KNOWN, ROWS
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import (

@@ -8,7 +8,8 @@ import pytest
 
 from dbt.adapters.sparktemporal.temporal.clock.zones import Change
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
-from dbt.adapters.sparktemporal.temporal.predicates.grid import CONSTANT, MOVED, RISES, Grid, Moving, near, rising
+from dbt.adapters.sparktemporal.temporal.predicates.grid import CONSTANT, MOVED, RISES, Grid, near, rising
+from dbt.adapters.sparktemporal.temporal.predicates.moving import Moving
 from dbt.adapters.sparktemporal.temporal.predicates.reach import readings
 from dbt.adapters.sparktemporal.temporal.sql.functions.registry import ROWS
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import Function, Local, Takes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.predicates.lengths import constant
+from dbt.adapters.sparktemporal.temporal.predicates.constants import constant
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.rewrite.time_macros import write_out_time_macros
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, parse, render

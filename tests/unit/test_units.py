@@ -9,6 +9,8 @@ import pytest
 from dbt.adapters.sparktemporal.temporal.clock import instants
 from dbt.adapters.sparktemporal.temporal.predicates import days, lengths, reach
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
+from dbt.adapters.sparktemporal.temporal.predicates.interval_units import common_length
+from dbt.adapters.sparktemporal.temporal.predicates.shifts import moved
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import DAY
 from dbt.adapters.sparktemporal.temporal.sql.functions.units import UNITS, unit_of
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
@@ -35,7 +37,7 @@ def test_days_of_a_unit(unit: str, days: tuple[int, int] | None) -> None:
     [("SECOND", DAY // 86_400), ("WEEK", 7 * DAY), ("MM", 31 * DAY), ("QUARTER", 92 * DAY), ("YY", 366 * DAY)],
 )
 def test_what_truncating_takes_off(unit: str, most: int) -> None:
-    found = lengths.moved(expression(f"date_trunc('{unit}', ts)"))
+    found = moved(expression(f"date_trunc('{unit}', ts)"))
     assert found is not None and found[1] == (-most, 0)
 
 
@@ -68,7 +70,8 @@ def test_tables_of_units() -> None:
     ],
 )
 def test_intervals_of_whole_days(text: str, is_days: bool) -> None:
-    assert (lengths.common_length(expression(text), {"k": "int", "f": "decimal(3,1)"}) == DAY) is is_days
+    types = {"k": "int", "f": "decimal(3,1)"}
+    assert (common_length(expression(text), "interval", types) == DAY) is is_days
 
 
 #: unit -> how many of it are a day

@@ -19,10 +19,11 @@ from sqlglot import exp
 
 from ..temporal.predicates.clock_text import evaluated
 from ..temporal.predicates.conditions import Condition
-from ..temporal.predicates.lengths import interval, moved
+from ..temporal.predicates.lengths import interval
 from ..temporal.predicates.logic import PredicateVisitor, comparison, is_boolean, is_null, values_of
 from ..temporal.predicates.monotonicity import side
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
+from ..temporal.predicates.shifts import moved
 from ..temporal.rewrite.core import Core, TypedCore
 from ..temporal.sql.functions.calls import starts_with_unit
 from ..temporal.sql.text.dialect import fragment, has_clock, is_mz_now, render

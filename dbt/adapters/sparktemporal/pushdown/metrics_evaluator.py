@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from ..temporal.predicates.lengths import gives_date, is_local, moved
 from ..temporal.predicates.logic import TRUTHS, PredicateVisitor, branches_of, comparison
+from ..temporal.predicates.shifts import gives_date, is_local, moved
 from ..temporal.sql.functions.calls import function
 from ..temporal.sql.functions.registry import known
 from ..temporal.sql.functions.row import DAY, Picks, Raises

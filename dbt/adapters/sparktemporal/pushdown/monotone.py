@@ -15,7 +15,8 @@ from itertools import product
 
 from sqlglot import exp
 
-from ..temporal.predicates.lengths import constant, interval, is_below_a_day
+from ..temporal.predicates.constants import constant
+from ..temporal.predicates.lengths import interval, is_below_a_day
 from ..temporal.sql.functions.row import Function, Local, Picks, Takes
 from ..temporal.sql.spark.combined_types import WHOLE
 from ..temporal.sql.spark.timestamps import sql_type

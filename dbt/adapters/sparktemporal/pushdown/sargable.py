@@ -18,8 +18,9 @@ from sqlglot import exp
 
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
-from ..temporal.predicates.lengths import constant, gives_date, is_local, moved
+from ..temporal.predicates.constants import constant
 from ..temporal.predicates.logic import is_at_least, is_at_most, is_null, mirrored, values_of
+from ..temporal.predicates.shifts import gives_date, is_local, moved
 from ..temporal.sql.functions.calls import function, nondeterministic, picks
 from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
 from ..temporal.sql.text.dialect import is_mz_now, render

@@ -20,10 +20,11 @@ from ..temporal.clock.zones import Zone, is_offset, turns
 from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Edge, Guard, MonotoneComparison
-from ..temporal.predicates.grid import RISES, Moving, Offsets, near, rising
+from ..temporal.predicates.grid import RISES, Offsets, near, rising
 from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
-from ..temporal.predicates.lengths import may_have_months
+from ..temporal.predicates.interval_units import may_have_months
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
+from ..temporal.predicates.moving import Moving
 from ..temporal.predicates.near import has_slack, is_read_otherwise
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading

@@ -20,8 +20,9 @@ from ..predicates.bounds import edges_of
 from ..predicates.clock_text import evaluated
 from ..predicates.conditions import LISTED, MONTHS, UNIT, Condition, Edge, Guard, MonotoneComparison
 from ..predicates.days import TRUNCATED
-from ..predicates.lengths import DAY_MS, moved
+from ..predicates.lengths import DAY_MS
 from ..predicates.ordered import YEARS, YEARS_END
+from ..predicates.shifts import moved
 from ..rewrite.core import TypedCore
 from ..sql.functions.row import DAY
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal

@@ -26,11 +26,12 @@ from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
 from .elements import Variable
 from .grid import Grid
-from .lengths import is_below_a_day, moved
+from .lengths import is_below_a_day
 from .logic import TRUTHS, PredicateVisitor, is_null, legs_of, parts_of, values_of
 from .monotonicity import NONE, Side, Unlistable, is_side, side
 from .periods_between import period_changes
 from .row_expressions import RowExpressions
+from .shifts import moved
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
 from .together import sequences

@@ -24,9 +24,9 @@ from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function, Local, Picks, Takes
 from ..sql.text.dialect import fragment, has_clock, is_mz_now
 from ..sql.text.shapes import Shape
+from .constants import constant
 from .days import TRUNCATED, UNITS_OF_DAYS, counts_days
 from .int_casts import cuts_double
-from .lengths import constant
 from .logic import branches_of, values_of
 from .ordered import DATE, TEXT, TIMESTAMP, Ordered, ordered
 

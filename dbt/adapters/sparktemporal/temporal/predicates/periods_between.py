@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from ..sql.text.dialect import has_clock, is_mz_now
 from ..sql.text.shapes import Shape, filled
-from .lengths import gives_date
+from .shifts import gives_date
 
 _SHAPE = (
     "CASE WHEN mz_a < mz_b THEN floor({whole}) ELSE ceil({whole}) END"

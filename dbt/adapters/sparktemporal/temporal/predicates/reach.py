@@ -20,11 +20,12 @@ from ..sql.functions.registry import known
 from ..sql.functions.row import DAY, SECOND, Function, Local, Picks, Takes
 from ..sql.functions.units import UNITS, unit_of
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, render
-from .lengths import is_below_a_day, moved
+from .lengths import is_below_a_day
 from .logic import values_of
 from .near import is_regular
 from .ordered import DATE as DATE_OF_FIELDS
 from .ordered import TEXT, TIMESTAMP, Ordered, ordered
+from .shifts import moved
 
 INSTANT, LOCAL, DATE, LENGTH, NUMBER = "instant", "local", "date", "length", "number"
 

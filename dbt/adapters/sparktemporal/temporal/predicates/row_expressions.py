@@ -16,8 +16,9 @@ from sqlglot import exp
 from ..sql.functions.calls import starts_with_unit
 from ..sql.text.dialect import has_clock, render, shown_as
 from ..sql.text.helper_columns import static_column
+from .constants import constant
 from .elements import Variable, names_variable, unknown_elements
-from .lengths import constant, day_factor, is_below_a_day
+from .lengths import day_factor, is_below_a_day
 from .logic import branches_of, not_
 from .monotonicity import not_listable
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ..predicates.lengths import constant
+from ..predicates.constants import constant
 from ..sql.functions.calls import function
 from ..sql.text.dialect import is_mz_now, shown_as
 

@@ -16,9 +16,11 @@ from math import ceil
 from sqlglot import exp
 
 from ..predicates.comparisons import Moves
+from ..predicates.constants import constant
 from ..predicates.days import begins_days, counts_days
-from ..predicates.lengths import DAY_MS, constant, gives_date
+from ..predicates.lengths import DAY_MS
 from ..predicates.logic import both_bounds, comparison
+from ..predicates.shifts import gives_date
 from ..predicates.text_instants import as_instant
 from ..predicates.time_of_day import DateAdd, dateadd
 from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now
