@@ -9,7 +9,6 @@ values is unknown, and nothing is concluded from an unknown end. Spark evaluates
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..temporal.predicates.logic import mirrored, opposite
@@ -60,13 +59,12 @@ class ValueRange:
         text in another way than a DATE alone.
         """
         one_type = self.type == other.type != "" or NULL in (self.kind, other.kind)
-        some, null = either(self.some, other.some), either(self.null, other.null)
-        if not alike(self, other) or NO in (self.some, other.some) and not one_type:
+        some, null, common = either(self.some, other.some), either(self.null, other.null), common_type(self, other)
+        if common is None or NO in (self.some, other.some) and not one_type:
             return ValueRange(None, None, some, null, YES)
         least = _hull("least", self, other, self.least, other.least)
         most = _hull("greatest", self, other, self.most, other.most)
-        kind, named = _kind_of_both(self, other), _type_of_both(self, other) or ""
-        return ValueRange(least, most, some, null, either(self.fails, other.fails), kind, named)
+        return ValueRange(least, most, some, null, either(self.fails, other.fails), *common)
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ def comparable(a: ValueRange, b: ValueRange) -> bool:
 
     Spark casts a constant text to the type of the other side.
     """
-    return NO in (a.some, b.some) or CONSTANT in (a.kind, b.kind) or alike(a, b)
+    return NO in (a.some, b.some) or CONSTANT in (a.kind, b.kind) or common_type(a, b) is not None
 
 
 def lost(a: ValueRange, b: ValueRange) -> str:
@@ -181,52 +179,40 @@ def lost(a: ValueRange, b: ValueRange) -> str:
     return either(*(f"(TRY_CAST({end} AS {sql_type(to).upper()}) IS NULL)" for end in ends for to in types if to))
 
 
-def alike(a: ValueRange, b: ValueRange) -> bool:
-    """Whether both keep their order when cast to one type.
+def common_type(*values: ValueRange) -> tuple[str, str] | None:
+    """The kind and the type ("" where not known) of values cast to one type; None where that may change their order.
 
     IN, CASE and coalesce cast numbers beside texts to texts, and round decimals with too many digits for one type.
     """
-    kinds = {a.kind, b.kind}
-    if NULL in kinds:
-        return True
-    ordered = any(kinds <= those for those in (_NUMBERS, _INSTANTS, _TEXTS)) or a.kind == b.kind != ""
-    return ordered and _type_of_both(a, b) is not None
-
-
-def all_alike(values: Sequence[ValueRange]) -> bool:
-    """Whether all values keep their order when cast to one type."""
-    found = values[0]
+    found = values[0].kind, values[0].type
     for other in values[1:]:
-        if not alike(found, other):
-            return False
-        found = replace(found, kind=_kind_of_both(found, other), type=_type_of_both(found, other) or "")
-    return True
+        common = _common(found, (other.kind, other.type))
+        if common is None:
+            return None
+        found = common
+    return found
 
 
-def _type_of_both(a: ValueRange, b: ValueRange) -> str | None:
-    """The common type of both; "" where it is not known, None where the type may round a decimal."""
-    if NULL in (a.kind, b.kind):
-        return b.type if a.kind == NULL else a.type
-    if DECIMAL not in (a.kind, b.kind) or "float" in (a.kind, b.kind):
-        return a.type if a.type == b.type else ""
-    one, other = _digits(a), _digits(b)
-    common = None if one is None or other is None else decimals.of_both(one, other)
-    return None if common is None else f"decimal({common[0]},{common[1]})"
-
-
-def _digits(value: ValueRange) -> tuple[int, int] | None:
-    """The digits of a number, and how many of them are after the point; None where not known."""
-    return (_WHOLE_DIGITS.get(value.type, 20), 0) if value.kind == INTEGER else decimals.digits(value.type)
-
-
-def _kind_of_both(a: ValueRange, b: ValueRange) -> str:
-    if NULL in (a.kind, b.kind):
-        return b.kind if a.kind == NULL else a.kind
-    if a.kind == b.kind != CONSTANT:
-        return a.kind
+def _common(a: tuple[str, str], b: tuple[str, str]) -> tuple[str, str] | None:
+    (kind, named), (other, of_other) = a, b
+    kinds = {kind, other}
+    if NULL in kinds:
+        return b if kind == NULL else a
+    if kind == other == "" or kind != other and not any(kinds <= those for those in (_NUMBERS, _INSTANTS, _TEXTS)):
+        return None
     # the lesser of two constant texts need not be the lesser one after the cast to the type of the other side
-    wider = ("float", DECIMAL, INSTANT)
-    return next((kind for kind in wider if kind in (a.kind, b.kind)), "string")
+    wider = next((one for one in ("float", DECIMAL, INSTANT) if one in kinds), "string")
+    wider = kind if kind == other != CONSTANT else wider
+    if wider != DECIMAL:
+        return wider, named if named == of_other else ""
+    one, two = _digits(*a), _digits(*b)
+    common = None if one is None or two is None else decimals.of_both(one, two)
+    return None if common is None else (DECIMAL, f"decimal({common[0]},{common[1]})")
+
+
+def _digits(kind: str, named: str) -> tuple[int, int] | None:
+    """The digits of a number, and how many of them are after the point; None where not known."""
+    return (_WHOLE_DIGITS.get(named, 20), 0) if kind == INTEGER else decimals.digits(named)
 
 
 def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | None) -> str | None:

@@ -98,8 +98,7 @@ def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone
     found = [(comparison.written, sargable.compared(comparison, clock)) for comparison in typed.core.comparisons]
     condition = typed.core.condition
     if condition is not None:
-        kinds = {edge.index: edge.comparison.kind for edge in condition.edges}
-        of_condition = _OfCondition(sargable, condition, kinds, typed.calls, clock)
+        of_condition = _OfCondition(sargable, condition, typed.calls, clock)
         written = fragment(of_condition.written(condition.predicate))
         found.append((written, of_condition.visit(condition.predicate)))
     return found
@@ -111,7 +110,6 @@ class _OfCondition(PredicateVisitor["str | None"]):
 
     sargable: Sargable
     condition: Condition
-    kinds: Mapping[int, str]
     calls: Mapping[int, str]
     clock: Range
 
@@ -138,8 +136,8 @@ class _OfCondition(PredicateVisitor["str | None"]):
     def _comparison(self, left: exp.Expr, operator: str, right: exp.Expr) -> str | None:
         other = self.written(right)
         if is_mz_now(left):
-            kind = self.kinds.get(index) if (index := _static(right)) is not None else None
-            return None if kind is None else self.sargable.between(other, operator, kind, self.clock)
+            kinds = [edge.comparison.kind for edge in self.condition.edges if edge.index == _static(right)]
+            return self.sargable.between(other, operator, kinds[-1], self.clock) if kinds else None
         if isinstance(left, exp.Sub) and self._spread(left.left) and not has_clock(left.right):
             return self._since(left, operator, other)
         spread = self._spread(left)

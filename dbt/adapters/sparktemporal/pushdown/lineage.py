@@ -135,10 +135,12 @@ def _write_out_stars(query: exp.Query, columns: Sequence[Columns]) -> None:
 
 @dataclass
 class _Descent:
-    """Follows predicates down to the tables of a query. types: for each table, column in lower case -> its type."""
+    """Follows predicates down to the tables of a query."""
 
+    #: for each table: column in lower case -> its type
     types: Sequence[Mapping[str, str]]
     ansi: bool
+    #: placeholder of a column of another table -> its type
     others: dict[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=count)
 
@@ -151,9 +153,10 @@ class _Descent:
             if isinstance(source, Scope):
                 yield from self._into(source, [self._of(term, name, scope) for term in own])
             elif isinstance(node, exp.Table) and node.name.startswith(_TABLE) and own:
-                others: dict[str, str] = {}
-                bare = [self._bare(self._of(term, name, scope, others)) for term in own]
-                yield Place(int(node.name[len(_TABLE) :]), exp.and_(*bare), others)
+                predicate = exp.and_(*(self._bare(self._of(term, name, scope)) for term in own))
+                names = [quote(column.name) for column in predicate.find_all(exp.Column)]
+                others = {name: self.others[name] for name in names if name in self.others}
+                yield Place(int(node.name[len(_TABLE) :]), predicate, others)
 
     def _into(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
         """The places below an inner query. terms: predicates over its output columns."""
@@ -183,10 +186,10 @@ class _Descent:
 
         return term.transform(put)
 
-    def _of(self, term: exp.Expr, name: str, scope: Scope, others: dict[str, str] | None = None) -> exp.Expr:
+    def _of(self, term: exp.Expr, name: str, scope: Scope) -> exp.Expr:
         """A predicate with the columns of the source `name` marked, and a placeholder for each other column.
 
-        A placeholder has no statistics. others: gets the types of the placeholders for columns of other sources.
+        A placeholder has no statistics.
         """
 
         def mark(node: exp.Expr) -> exp.Expr:
@@ -200,11 +203,7 @@ class _Descent:
                 self.others[quote(marker.name)] = self._type(node, scope)
             return marker
 
-        marked = term.transform(mark)
-        if others is not None:
-            there = [quote(c.name) for c in marked.find_all(exp.Column) if c.name.startswith(_OTHER)]
-            others |= {name: self.others[name] for name in there}
-        return marked
+        return term.transform(mark)
 
     def _marker(self, kind: str) -> exp.Column:
         return exp.column(exp.to_identifier(f"{kind}{next(self.numbers)}", quoted=True))

@@ -132,7 +132,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         DOUBLE to a DOUBLE, which has fewer digits.
         """
         kinds = {v.kind for v in (value, *items)} - {abstract_values.NULL}
-        if not abstract_values.all_alike([value, *items]) or "float" in kinds and len(kinds) > 1:
+        if abstract_values.common_type(value, *items) is None or "float" in kinds and len(kinds) > 1:
             return ANY_TRUTH if self.strict else replace(ANY_TRUTH, fails=either(*(v.fails for v in (value, *items))))
         return reduce(abstract_values.or_, (self._compared("=", value, item) for item in items), Truth(NO, YES, NO, NO))
 

@@ -54,12 +54,8 @@ def each_end(a: ValueRange, function: Callable[[str], str], kind: str, named: st
     return of_ends(least, most, [a], kind, named)
 
 
-def of_time(a: ValueRange, function: Callable[[str], str], kind: str, named: str = "") -> ValueRange:
-    """An increasing function of a range of instants, in the years that Spark documents."""
-    return each_end(a, lambda end: in_known_years(end, function(end)), kind, named)
-
-
 def in_known_years(end: str, then: str) -> str:
+    """SQL of a function of an instant; NULL for an instant outside of the years that Spark documents."""
     return f"IF({end} {_YEARS}, {then}, NULL)"
 
 
@@ -67,7 +63,9 @@ def literal(node: exp.Expr) -> ValueRange | None:
     """The range of a constant: one value. None for an expression not known to be a constant."""
     text = render(node)
     if isinstance(node, exp.Literal):
-        return ValueRange(text, text, YES, NO, NO, *kind_and_type(node))
+        named = of_literal(node)
+        kind = abstract_values.CONSTANT if node.is_string else kind_of(named)
+        return ValueRange(text, text, YES, NO, NO, kind, named)
     if isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal):
         value = literal(node.this.unnest())
         return None if value is None else replace(value, least=text, most=text)
@@ -80,12 +78,6 @@ def literal(node: exp.Expr) -> ValueRange | None:
             end, named = f"TRY_CAST({render(node.this)} AS {to})", to.lower().replace("_ltz", "")
             return of_ends(end, end, [], kind_of(named), named)
     return None
-
-
-def kind_and_type(node: exp.Literal) -> tuple[str, str]:
-    """The kind of a literal, and its type in Spark."""
-    found = of_literal(node)
-    return abstract_values.CONSTANT if node.is_string else kind_of(found), found
 
 
 def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone: bool) -> ValueRange | None:
@@ -185,7 +177,7 @@ def of_call(called: Function, given: Sequence[exp.Expr], a: ValueRange, fixed_zo
     has_zone = called.local is not Local.NOTHING and not (a.kind == DATE and kind != INSTANT)
     if a.kind not in (INSTANT, DATE) or has_zone and not fixed_zone:
         return None
-    return of_time(a, call, kind, named)
+    return each_end(a, lambda end: in_known_years(end, call(end)), kind, named)
 
 
 def _is_constant(called: Function, given: Sequence[exp.Expr]) -> bool:
@@ -201,7 +193,7 @@ def extreme(picked: Picks, values: Sequence[ValueRange]) -> ValueRange:
     name = picked.name.lower()
     found = values[0]
     for other in values[1:]:
-        if not abstract_values.alike(found, other):
+        if abstract_values.common_type(found, other) is None:
             return ANYTHING
         one = found.where(other.null).union(other.where(found.null))
         # where both are values: greatest([a, b], [c, d]) = [greatest(a, c), greatest(b, d)]

@@ -39,12 +39,10 @@ def is_read_otherwise(node: exp.Expr) -> bool:
     """
     for part in node.walk():
         called = function(part)
-        if isinstance(part, (exp.Case, exp.Tuple)) or called is not None and called.picks is not None:
+        if isinstance(part, (exp.Case, exp.Tuple)) or READ_OTHERWISE in part.meta:
             return True
-        if (
-            READ_OTHERWISE in part.meta
-            or called is not None
-            and (called.slack or called.local is Local.ZONE or called.makes and called.increasing is None)
-        ):
+        if called is not None and (called.picks or called.slack or called.local is Local.ZONE):
+            return True
+        if called is not None and called.makes and called.increasing is None:
             return True
     return False
