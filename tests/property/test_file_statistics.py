@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs.observing import observe
+from dbt.adapters.sparktemporal.pruning.audit import audit
 from dbt.adapters.sparktemporal.pruning.files import FilePruner
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.run.analyze import understand
@@ -62,7 +63,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
             continue
         plan = plans.analyzed(warehouse.explain(clock_text.written_at(model.written, model.calls, f"{first}L")))
         seen = observe.observe(warehouse, plan)
-        known = FilePruner.look(warehouse, model.cores, seen, settings, version, [], clock)
+        known = FilePruner.look(warehouse, model.cores, seen, settings, [], clock)
         known.collect(f"{project.schema}.stats_{number}", " USING parquet")
         for core in model.cores:
             for _, left, _ in known.left(core.name, clock).values():
@@ -79,7 +80,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
                 continue
             assert missing == [], wrong
             assert project.rows(f"({less}\n) EXCEPT ALL (\n{whole}\n)") == [], wrong
-            known.audit(core.name, clock, 1.0, str(number))
+            audit(known, core.name, clock, 1.0, str(number))
     return left_out, there
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf
-from dbt.adapters.sparktemporal.pushdown.statistics import MOST_FILES, Measured, left
+from dbt.adapters.sparktemporal.pushdown.skipping import MOST_FILES, left
+from dbt.adapters.sparktemporal.pushdown.statistics import Measured
 
 PLAIN = Measured("s.t", "`s`.`t`", "_metadata.file_name", (), "", {"`ts`": Leaf(0, "timestamp")})
 BY_DAY = Measured(

@@ -71,8 +71,8 @@ def _statistics(
     if not (state.statistics and warehouse.tables(target.schema, state.statistics)):
         return [("statistics", "none", "no statistics of files are kept (pushdown: statistics, or pushdown_collect)")]
     plan = plans.analyzed(warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{clock.first}L")))
-    version, hints = warehouse.version(), config.pushdown_columns
-    parts = FilePruner.look(warehouse, cores, observe.observe(warehouse, plan), state.settings, version, hints, clock)
+    inputs = observe.observe(warehouse, plan)
+    parts = FilePruner.look(warehouse, cores, inputs, state.settings, config.pushdown_columns, clock)
     table = target.table(state.statistics)
     rows: list[Row] = [("statistics", "note", note) for note in parts.notes]
     if parts.read_as != state.measured:

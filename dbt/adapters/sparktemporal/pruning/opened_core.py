@@ -19,25 +19,23 @@ from ..temporal.sql.text.dialect import quote
 
 @dataclass(frozen=True)
 class OpenedCore:
-    """A core with its views opened; the place and the relation of each table of files that may be restricted."""
+    """A core with its views opened."""
 
     core: TypedCore
+    #: the place and the relation of each table of files that may be restricted
     places: Sequence[tuple[lineage.Place, str]]
+    #: relation -> the types of its columns
+    types: Mapping[str, Mapping[str, str]]
     calls: Mapping[int, str]
 
 
 def open_core(
-    warehouse: Warehouse,
-    core: TypedCore,
-    files: Mapping[str, Input],
-    types: dict[str, Mapping[str, str]],
-    ansi: bool,
-    notes: list[str],
+    warehouse: Warehouse, core: TypedCore, files: Mapping[str, Input], ansi: bool, notes: list[str]
 ) -> OpenedCore | None:
     """Open the views of a core, and find the tables of files in it that may be restricted.
 
     None, with a note, where there is no such table, a view cannot be opened, or a restricted core has other columns.
-    files: the inputs whose files are listed. types: input -> the types of its columns; this mapping is filled here.
+    files: the inputs whose files are listed.
     """
     plan_by_name: dict[str, str] = {}
     try:
@@ -53,13 +51,13 @@ def open_core(
         reads = plans.tables_read(expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
         relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
     window, calls = lineage.windows(core)
-    found = []
+    found, types = [], {}
     for place in lineage.places(query, window, columns, ansi):
         relation = relations[place.index]
         if relation is not None:
             types[relation] = {quote(name.lower()): kind for name, kind in columns[place.index]}
             found.append((place, relation))
-    opened = OpenedCore(core, found, calls)
+    opened = OpenedCore(core, found, types, calls)
     probed = restricted(core, {place.index: "true" for place, _ in found})
     same = keeps_columns(warehouse, probed)
     if not same:

@@ -10,10 +10,11 @@ from ..engine.warehouse import Warehouse
 from ..inputs.changing.capture import Request
 from ..inputs.observing.observe import Input
 from ..pushdown.sargable import Range
-from ..pushdown.statistics import PruningResult
+from ..pushdown.skipping import PruningResult
 from ..temporal.diffs.chains import statistics_name
 from ..temporal.rewrite.core import TypedCore
 from . import filters
+from .audit import audit
 from .files import FilePruner
 
 
@@ -37,11 +38,9 @@ class Pruning:
         A run goes on without statistics that cannot be collected. Returns the statement that collected them, or None.
         """
         run, target, config, old = self.request, self.request.target, self.request.config, self.request.old
-        settings, version = run.invocation.settings, self.warehouse.version()
+        settings, hints = run.invocation.settings, config.pushdown_columns
         # of all cores, not only of those that are read in full now: so the same statistics are kept at each run
-        pruner = FilePruner.look(
-            self.warehouse, run.model.cores, inputs, settings, version, config.pushdown_columns, run.clock_range
-        )
+        pruner = FilePruner.look(self.warehouse, run.model.cores, inputs, settings, hints, run.clock_range)
         self.notes, self.table = pruner.notes, ""
         known = old.statistics if old and old.measured == pruner.read_as else ""
         if known and self.warehouse.tables(target.schema, known):
@@ -77,7 +76,7 @@ class Pruning:
         config, clock, bounded = self.request.config, self.request.clock_range, []
         projection = self.condition(core, clock)
         if self._skipper is not None:
-            self._skipper.audit(core.name, clock, config.pushdown_audit, seed)
+            audit(self._skipper, core.name, clock, config.pushdown_audit, seed)
             self.notes += self._skipper.summary(core.name, clock)
             bounded = self._skipper.bounded(core.name, clock)
         if config.pushdown_required:

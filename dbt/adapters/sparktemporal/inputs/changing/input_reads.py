@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...plurals import quantity
-from ...pushdown.statistics import PruningResult
+from ...pushdown.skipping import PruningResult
 from ...temporal.diffs.input_state import FilesFingerprint, Tracking
 from ...temporal.ivm.delta_query import Added
 from .capture import Capture
