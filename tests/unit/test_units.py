@@ -10,6 +10,7 @@ from dbt.adapters.sparktemporal.temporal.clock import instants
 from dbt.adapters.sparktemporal.temporal.predicates import days, lengths, reach
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.interval_units import common_length
+from dbt.adapters.sparktemporal.temporal.predicates.moving import Moving
 from dbt.adapters.sparktemporal.temporal.predicates.shifts import moved
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import DAY
 from dbt.adapters.sparktemporal.temporal.sql.functions.units import UNITS, unit_of
@@ -83,7 +84,7 @@ def local_of(side: str, kind: str = "int") -> list[str]:
     """The local time that a side reads, where its row expressions have a type."""
     (step,) = condition(expression(f"{side} <= ts")).steps
     found = condition(expression(f"{side} <= ts")).row_expressions
-    return [r.written for r in reach.readings(step.function, found, [kind] * len(found), "timestamp")]
+    return [r.written for r in reach.readings(Moving(step.function, found, [kind] * len(found), "timestamp"))]
 
 
 @pytest.mark.parametrize("unit", IN_A_DAY)
@@ -114,5 +115,5 @@ def test_other_lengths_read_local_time() -> None:
 
 def test_how_far_back_a_constant_length_reads() -> None:
     side = expression("date_trunc('HOUR', dateadd(HOUR, `mz_s0`, dateadd(DAY, `mz_s1`, mz_now())))")
-    found = reach.readings(side, (expression("-5"), expression("-3")), ("int", "int"))
+    found = reach.readings(Moving(side, (expression("-5"), expression("-3")), ("int", "int"), ""))
     assert [r.back for r in found] == [0, 3 * DAY // 1_000 + 1, 3 * DAY // 1_000 + 1 + 5 * 3_600_000 + 1]

@@ -23,6 +23,7 @@ from ..temporal.predicates.lengths import interval
 from ..temporal.predicates.logic import PredicateVisitor, comparison, is_boolean, is_null, values_of
 from ..temporal.predicates.monotonicity import side
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
+from ..temporal.predicates.row_expressions import index_of
 from ..temporal.predicates.shifts import moved
 from ..temporal.rewrite.core import Core, TypedCore
 from ..temporal.sql.functions.calls import starts_with_unit
@@ -125,7 +126,7 @@ class _OfCondition(PredicateVisitor["str | None"]):
     def leaf(self, node: exp.Expr, inverted: bool) -> str | None:
         if values := values_of(node):  # a value FALSE or NULL makes no row
             return any_of(self.visit(v, inverted) for v in values if not (is_null(v) or is_boolean(v, inverted)))
-        if _static(node) is not None:
+        if index_of(node) is not None:
             return self.visit(self.written(node), inverted)
         if not has_clock(node):
             return self._of_columns(node, inverted)
@@ -136,7 +137,7 @@ class _OfCondition(PredicateVisitor["str | None"]):
     def _comparison(self, left: exp.Expr, operator: str, right: exp.Expr) -> str | None:
         other = self.written(right)
         if is_mz_now(left):
-            kinds = [edge.comparison.kind for edge in self.condition.edges if edge.index == _static(right)]
+            kinds = [edge.comparison.kind for edge in self.condition.edges if edge.index == index_of(right)]
             return self.sargable.between(other, operator, kinds[-1], self.clock) if kinds else None
         if isinstance(left, exp.Sub) and self._spread(left.left) and not has_clock(left.right):
             return self._since(left, operator, other)
@@ -215,12 +216,6 @@ class _OfCondition(PredicateVisitor["str | None"]):
 
 #: types that files keep in another order than Spark compares them
 _OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
-
-
-def _static(node: exp.Expr) -> int | None:
-    """The index of the row expression that a column stands for; None for any other node."""
-    found = re.fullmatch(r"mz_s(\d+)", node.name) if isinstance(node, exp.Column) and not node.table else None
-    return None if found is None else int(found[1])
 
 
 def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -9,9 +9,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+from sqlglot import exp
 
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
@@ -28,6 +29,7 @@ from ..temporal.predicates.moving import Moving
 from ..temporal.predicates.near import has_slack, is_read_otherwise
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
+from ..temporal.predicates.row_expressions import index_of
 from ..temporal.sql.spark.settings import ANSI
 from ..temporal.sql.spark.type_rules import inner
 from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
@@ -94,22 +96,23 @@ def _typed_step(step: MonotoneComparison, judged: Condition, types: list[str], z
 
 def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zone: SessionZone) -> MonotoneComparison:
     """A comparison with its search and its guards filled in. Raises Refusal where its changes cannot be listed."""
-    _refuse_partial(step, _other_type(step, types))
-    readings = zone.readings(step, judged, types)
+    other = index_of(step.other)
+    moving = Moving(step.function, judged.row_expressions, types, "" if other is None else types[other].lower())
+    _refuse_partial(step, moving.other)
+    readings = zone.readings(step, moving)
     breaking = [reading for reading in readings if zone.breaks(reading)]
     guards = zone.guards(readings)
     if step.search:  # listed by the dates of the clock
         if breaking:
             raise zone.refusal(breaking[0])
         return replace(step, guards=guards)
-    search = _search(step, judged, types, zone)
+    search = _search(step, moving, zone)
     if search == MONTHS and breaking and not any(reading.zone for reading in readings):
         changes = [change for _, found in zone.offsets(readings, zone.first_of) for change in found]
         return replace(step, search=search, turns=turns(changes), guards=guards)
     search = "" if breaking else search
     if search in (UNIT, MONTHS):
         return replace(step, search=search, guards=guards)
-    moving = Moving(step.function, judged.row_expressions, types, _other_type(step, types))
     every = zone.offsets(readings, zone.first_of)
     if search:
         return replace(step, search=CELLS, grid=rising(every, moving), guards=guards)
@@ -122,26 +125,21 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
         tuple({render(of): of for of in instants}.values()) if len(instants) == len(readings) else (),
     )
     if found is None:
-        raise zone.refusal(breaking[0]) if breaking else _refusal_of_months(step, judged, types)
+        raise zone.refusal(breaking[0]) if breaking else _refusal_of_months(step, moving)
     if found.within == RISES:
         zone.warehouse.allow_nested_lambdas()
     return replace(step, search=CELLS, grid=found, guards=guards)
 
 
-def _other_type(step: MonotoneComparison, types: list[str]) -> str:
-    """The type of the side that a step compares with the clock's side; "" when the type is not known."""
-    column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
-    return types[int(column.group(1))].lower() if column else ""
+def _of_months(step: MonotoneComparison, moving: Moving) -> list[tuple[exp.Expr, str]]:
+    """The row expressions that are added to the clock's side and may be intervals with months, each with its type."""
+    added = [(moving.row_expressions[i], moving.types[i].lower()) for i in step.added]
+    return [(row, kind) for row, kind in added if may_have_months(row, kind)]
 
 
-def _of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> list[int]:
-    """The row expressions that are added to the clock's side and may be intervals with months."""
-    return [i for i in step.added if may_have_months(judged.row_expressions[i], types[i].lower())]
-
-
-def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone: SessionZone) -> str:
+def _search(step: MonotoneComparison, moving: Moving, zone: SessionZone) -> str:
     """The search for a step in a zone that keeps local time in order; "" for a step that falls around some instants."""
-    other, months = _other_type(step, types), [types[i].lower() for i in _of_months(step, judged, types)]
+    other, months = moving.other, [kind for _, kind in _of_months(step, moving)]
     if has_slack(step.function):
         return ""
     if months:
@@ -154,24 +152,25 @@ def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone:
     return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else CELLS
 
 
-def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> Refusal:
-    months = _of_months(step, judged, types)
+def _refusal_of_months(step: MonotoneComparison, moving: Moving) -> Refusal:
+    months = _of_months(step, moving)
     if not months:
         return Refusal(
             "ST381",
-            fragment(judged.written(step.function)),
+            fragment(moving.written(step.function)),
             "it falls at the ends of months, and mz_now() is moved in it by other lengths than whole days, so the "
             "instants at which it changes cannot be listed",
             "whole days beside mz_now(), or none",
         )
-    length = fragment(judged.row_expressions[months[0]])
+    row, kind = months[0]
+    length = fragment(row)
     return Refusal(
         "ST362",
         f"{length} beside mz_now(), and more around it",
         "an instant goes back when it is moved by months at the end of one, so the instants at which this "
         "changes cannot be listed",
         f"the interval on the other side: `mz_now() <= ts + {length}`"
-        if types[months[0]].lower() == "interval"
+        if kind == "interval"
         else f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
     )
 
@@ -201,7 +200,7 @@ class SessionZone:
         fixed_from = self.warehouse.fixed_from(self.name)
         return fixed_from is not None and self.as_of - length >= fixed_from
 
-    def readings(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> list[Reading]:
+    def readings(self, step: MonotoneComparison, moving: Moving) -> list[Reading]:
         """The local times that a step reads, except those at a fixed offset.
 
         Raises Refusal for a step by fields of the clock, if the clock is before 1600 or after 7999.
@@ -214,8 +213,7 @@ class SessionZone:
                 "listed",
                 "a clock from the year 1600 to the year 7999",
             )
-        found = reach.readings(step.function, judged.row_expressions, types, _other_type(step, types))
-        return [reading for reading in found if not is_offset(reading.zone or self.name)]
+        return [reading for reading in reach.readings(moving) if not is_offset(reading.zone or self.name)]
 
     def _zone(self, reading: Reading) -> Zone:
         return self.warehouse.zone(reading.zone or self.name)

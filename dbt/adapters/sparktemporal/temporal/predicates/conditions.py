@@ -22,7 +22,6 @@ from sqlglot import exp
 from ..sql.functions.calls import arguments, function, picks
 from ..sql.functions.row import Picks
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, shown_as
-from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
 from .elements import Variable
 from .grid import Grid
@@ -30,7 +29,7 @@ from .lengths import is_below_a_day
 from .logic import TRUTHS, PredicateVisitor, is_null, legs_of, parts_of, values_of
 from .monotonicity import NONE, Side, Unlistable, is_side, side
 from .periods_between import period_changes
-from .row_expressions import RowExpressions
+from .row_expressions import RowExpressions, written
 from .shifts import moved
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
@@ -98,13 +97,7 @@ class Condition:
 
     def written(self, node: exp.Expr) -> exp.Expr:
         """A copy of a part of the predicate with the row expressions in place of their columns."""
-        columns = {static_column(i): row for i, row in enumerate(self.row_expressions)}
-
-        def put(part: exp.Expr) -> exp.Expr:
-            found = columns.get(part.name) if isinstance(part, exp.Column) and not part.table else None
-            return part if found is None else exp.paren(found.copy())
-
-        return node.transform(put)
+        return written(node, self.row_expressions)
 
 
 def condition(predicate: exp.Expr) -> Condition:

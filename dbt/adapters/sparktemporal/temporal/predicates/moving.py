@@ -24,6 +24,7 @@ from ..sql.text.dialect import has_clock, is_mz_now, render
 from .constants import constant
 from .interval_units import common_length, keeps_days_apart
 from .ordered import ordered
+from .row_expressions import index_of, written
 
 _INSTANTS = ("timestamp", "timestamp_ntz", "date")
 _MILLISECOND = 1_000
@@ -39,16 +40,19 @@ class Moving:
     #: the type of the other side
     other: str
 
-    @cached_property
-    def _rows(self) -> dict[str, tuple[exp.Expr, str]]:
-        """Rendered column -> row expression, type in lower case."""
-        every = enumerate(zip(self.row_expressions, self.types))
-        return {f"`mz_s{i}`": (row, kind.lower()) for i, (row, kind) in every}
+    def row(self, node: exp.Expr) -> tuple[exp.Expr, str]:
+        """(the row expression that a column stands for, its type in lower case); (node, "") for any other node."""
+        index = index_of(node)
+        return (node, "") if index is None else (self.row_expressions[index], self.types[index].lower())
+
+    def written(self, node: exp.Expr) -> exp.Expr:
+        """A copy of a part of the function with the row expressions in place of their columns."""
+        return written(node, self.row_expressions)
 
     @cached_property
     def _types(self) -> dict[str, str]:
         """SQL of a row expression -> its type."""
-        return {render(row): kind for row, kind in self._rows.values()}
+        return {render(row): kind.lower() for row, kind in zip(self.row_expressions, self.types)}
 
     def is_moved(self) -> bool:
         """Whether the function is the clock moved by lengths, compared with an instant."""
@@ -68,8 +72,7 @@ class Moving:
         return self._is_moved(arguments(node)[called.moved])
 
     def _is_length(self, node: exp.Expr) -> bool:
-        _, kind = self._rows.get(render(node), (node, ""))
-        return isinstance(node, exp.Interval) or kind.startswith("interval")
+        return isinstance(node, exp.Interval) or self.row(node)[1].startswith("interval")
 
     @cached_property
     def lengths(self) -> list[int | None]:
@@ -81,9 +84,8 @@ class Moving:
 
         Spark adds the days and the hours of one interval separately.
         """
-        beside = {render(column) for column in self.function.find_all(exp.Column)}
-        rows = [one for name, one in self._rows.items() if name in beside and one[1].startswith(CALENDAR)]
-        has_calendar = any(kind == CALENDAR for _, kind in self._rows.values())
+        rows = [one for one in map(self.row, self.function.find_all(exp.Column)) if one[1].startswith(CALENDAR)]
+        has_calendar = CALENDAR in self._types.values()
         return all(keeps_days_apart(row, kind, self._types) for row, kind in rows) and all(
             length and (length % DAY == 0 or abs(length) < DAY and not has_calendar) for length in self.lengths
         )
@@ -121,7 +123,7 @@ class Moving:
 
     def _beside(self, node: exp.Expr, step: int | None) -> Iterator[int | None]:
         """The length of an expression that is added to the clock, or subtracted."""
-        row, kind = self._rows.get(render(node), (node, ""))
+        row, kind = self.row(node)
         if isinstance(node, exp.Interval) or kind.startswith("interval"):
             yield common_length(row, kind, self._types)
         elif kind == "string":

@@ -11,7 +11,7 @@ the first instant decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -19,9 +19,10 @@ from ..clock.zones import Change, Zone
 from ..sql.functions.registry import known
 from ..sql.functions.row import DAY, SECOND, Function, Local, Picks, Takes
 from ..sql.functions.units import UNITS, unit_of
-from ..sql.text.dialect import fragment, has_clock, is_mz_now, render
+from ..sql.text.dialect import fragment, has_clock, is_mz_now
 from .lengths import is_below_a_day
 from .logic import values_of
+from .moving import Moving
 from .near import is_regular
 from .ordered import DATE as DATE_OF_FIELDS
 from .ordered import TEXT, TIMESTAMP, Ordered, ordered
@@ -62,21 +63,20 @@ class Reading:
         return zone.free_of(lambda change: not is_regular(change))
 
 
-def readings(
-    function: exp.Expr, row_expressions: Sequence[exp.Expr], types: Sequence[str], other: str = ""
-) -> list[Reading]:
-    """The local times that a clock's side reads. function: the side, with columns mz_s<i> for the row expressions.
-
-    types: of the row expressions. other: the type of the other side, "" where it is not known.
+def readings(moving: Moving) -> list[Reading]:
+    """The local times that a function of the clock reads.
 
     >>> from ..sql.text.dialect import expression
-    >>> [r.written for r in readings(expression("date_trunc('HOUR', mz_now() - interval 5 minutes)"), (), ())]
+    >>> side = expression("date_trunc('HOUR', mz_now() - interval 5 minutes)")
+    >>> [r.written for r in readings(Moving(side, (), (), ""))]
     ["date_trunc('HOUR', mz_now() - INTERVAL '5' MINUTES)"]
-    >>> readings(expression("unix_millis(mz_now()) + 5"), (), ())
+    >>> readings(Moving(expression("unix_millis(mz_now()) + 5"), (), (), ""))
     []
     """
-    walk = _Walk(row_expressions, types)
-    walk.compared(function, other)
+    walk = _Walk(moving)
+    moved = walk.kind(moving.function)
+    if moved.kind == LOCAL and moving.other != "timestamp_ntz":  # Spark casts it to an instant
+        walk.read(moving.function, moving.function, moved, _any)
     return walk.found
 
 
@@ -92,19 +92,10 @@ def _any(_: Change) -> bool:
     return True
 
 
+@dataclass
 class _Walk:
-    def __init__(self, row_expressions: Sequence[exp.Expr], types: Sequence[str]) -> None:
-        self._statics = {
-            f"`mz_s{i}`": (node, kind.lower()) for i, (node, kind) in enumerate(zip(row_expressions, types))
-        }
-        self.found: list[Reading] = []
-        self._other = ""
-
-    def compared(self, function: exp.Expr, other: str) -> None:
-        self._other = other
-        moved = self.kind(function)
-        if moved.kind == LOCAL and other != "timestamp_ntz":  # Spark casts it to an instant
-            self._read(function, function, moved, _any)
+    moving: Moving
+    found: list[Reading] = field(default_factory=list)
 
     def kind(self, node: exp.Expr) -> _Moved:
         node = node.unnest()
@@ -128,11 +119,11 @@ class _Walk:
     def _added(self, node: exp.Add | exp.Sub) -> _Moved:
         clock, other = (node.left, node.right) if has_clock(node.left) else (node.right, node.left)
         base = self.kind(clock)
-        static, kind = self._statics.get(render(other.unnest()), (other, ""))
+        static, kind = self.moving.row(other.unnest())
         if base.kind in (NUMBER, LENGTH) or kind and not kind.startswith(("interval", "timestamp", "date")):
             return _Moved(base.kind if base.kind == LENGTH else NUMBER, None)
         if kind.startswith(("timestamp", "date")):  # Spark subtracts instants by local time
-            self._read(node, clock, base, Change.goes_back if base.kind == INSTANT else _any)
+            self.read(node, clock, base, Change.goes_back if base.kind == INSTANT else _any)
             return _Moved(LENGTH)
         return self._shifted(node, clock, base, is_below_a_day(static), by_calendar=kind == "interval")
 
@@ -145,45 +136,36 @@ class _Walk:
         """
         if base.kind == DATE:
             return base
-        written = moved(self._written(node))
+        written = moved(self.moving.written(node))
         least, most = (None, None) if written is None else written[1]
         back = None if least is None or base.back is None else base.back + max(-least // 1_000 + 1, 0)
         is_short = is_short or least is not None and most is not None and -DAY < least <= most < DAY and not by_calendar
         shifted = _Moved(base.kind, back)
         if base.kind == INSTANT and not is_short:
-            self._read(node, of, base, _any)
-            self._read(node, node, shifted, _any)
+            self.read(node, of, base, _any)
+            self.read(node, node, shifted, _any)
         return shifted
-
-    def _written(self, node: exp.Expr) -> exp.Expr:
-        """A part with the expressions of the row in the place of their columns."""
-
-        def of_row(part: exp.Expr) -> exp.Expr:
-            found = self._statics.get(render(part)) if isinstance(part, exp.Column) else None
-            return part if found is None else exp.Paren(this=found[0].copy())
-
-        return node.transform(of_row)
 
     def _as(self, base: _Moved, of: exp.Expr, to: str, node: exp.Expr) -> _Moved:
         if to == "DATE":
             return self._as_date(base, of, node, DATE)
         if to in ("TIMESTAMP", "TIMESTAMP_LTZ"):
             if base.kind == LOCAL:
-                self._read(node, node, _Moved(INSTANT, base.back), _any)
+                self.read(node, node, _Moved(INSTANT, base.back), _any)
             if base.kind in (NUMBER, LENGTH):
                 return _Moved(INSTANT, None)
             return _Moved(DATE if base.kind == DATE else INSTANT, base.back)
         if to == "TIMESTAMP_NTZ":
             if base.kind == INSTANT:
-                self._read(node, of, base, _any)
+                self.read(node, of, base, _any)
             return _Moved(DATE if base.kind == DATE else LOCAL, base.back)
         if base.kind == LOCAL:
-            self._read(node, node, _Moved(LOCAL, None), _any)
+            self.read(node, node, _Moved(LOCAL, None), _any)
         return _Moved(NUMBER, None)
 
     def _as_date(self, base: _Moved, of: exp.Expr, node: exp.Expr, kind: str) -> _Moved:
         if base.kind == INSTANT:
-            self._read(node, of, base, Change.repeats_a_date)
+            self.read(node, of, base, Change.repeats_a_date)
         return _Moved(kind, base.back)
 
     def _picked(self, values: Sequence[exp.Expr]) -> _Moved:
@@ -198,15 +180,15 @@ class _Walk:
         unit = fields.step
         if base.kind in (INSTANT, LOCAL):
             breaks = Change.goes_back if unit < 2 else lambda change: change.repeats(unit)
-            self._read(node, fields.of, base, breaks if base.kind == INSTANT else _any)
+            self.read(node, fields.of, base, breaks if base.kind == INSTANT else _any)
         if fields.type in (TEXT, TIMESTAMP) and unit < DAY // SECOND and self._becomes_instant(fields):
-            self._read(node, fields.of, base, _any if unit < 2 else lambda change: change.splits(unit))
+            self.read(node, fields.of, base, _any if unit < 2 else lambda change: change.splits(unit))
         kinds = {DATE_OF_FIELDS: DATE, TIMESTAMP: INSTANT}
         return _Moved(kinds.get(fields.type, NUMBER), base.back)
 
     def _becomes_instant(self, fields: Ordered) -> bool:
         """Whether Spark makes an instant of local time."""
-        return fields.type == TIMESTAMP or self._other.startswith("timestamp")
+        return fields.type == TIMESTAMP or self.moving.other.startswith("timestamp")
 
     def _call(self, node: exp.Anonymous) -> _Moved:
         called = known(node.name, len(node.expressions))
@@ -227,7 +209,7 @@ class _Walk:
         if called.amount is not None:  # hours are as long in every zone, however many; days are those of the calendar
             unit = unit_of(node.expressions[called.unit or 0].name)
             return self._shifted(node, of, base, is_short=unit is not None and unit.most < DAY)
-        self._read(node, of, base, Change.goes_back if base.kind == INSTANT else _any)
+        self.read(node, of, base, Change.goes_back if base.kind == INSTANT else _any)
         return _Moved(NUMBER, None)
 
     def _in_zones(self, node: exp.Anonymous, called: Function, of: exp.Expr, base: _Moved) -> _Moved:
@@ -237,7 +219,7 @@ class _Walk:
         first = "" if called.of_zone is None else node.expressions[called.of_zone].name
         for zone in dict.fromkeys([node.expressions[called.zone or 0].name, first]):
             if zone or called.type == "timestamp_ntz":
-                self._read(node, of, replace(base, kind=INSTANT), _any, zone)
+                self.read(node, of, replace(base, kind=INSTANT), _any, zone)
         return _Moved(
             LOCAL if called.type == "timestamp_ntz" else INSTANT,
             None if base.back is None else base.back + 2 * DAY // 1_000,
@@ -245,14 +227,14 @@ class _Walk:
 
     def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expr, base: _Moved) -> _Moved:
         if base.kind == LOCAL:
-            self._read(node, of, base, _any)
+            self.read(node, of, base, _any)
         elif base.kind == INSTANT and unit in _SPLIT:
-            self._read(node, of, base, lambda change: change.splits(_SPLIT[unit]))
+            self.read(node, of, base, lambda change: change.splits(_SPLIT[unit]))
         elif base.kind == INSTANT and unit not in _EXACT:
-            self._read(node, of, base, Change.repeats_a_date)
+            self.read(node, of, base, Change.repeats_a_date)
         return _Moved(DATE if base.kind == DATE else INSTANT, base.back)
 
-    def _read(
+    def read(
         self, node: exp.Expr, of: exp.Expr, base: _Moved, breaks: Callable[[Change], bool], zone: str = ""
     ) -> None:
         if base.kind == DATE:

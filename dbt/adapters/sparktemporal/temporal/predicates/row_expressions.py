@@ -8,7 +8,8 @@ A CASE may protect a part from an error. The column of such a part is under the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -114,3 +115,19 @@ class RowExpressions:
         if factor is not None and constant(factor) is None:  # its type is asked for with those of the others
             self.index(factor)
         return list(self.of).index(text)
+
+
+def index_of(node: exp.Expr) -> int | None:
+    """The index of the row expression that a column stands for; None for any other node."""
+    found = re.fullmatch(r"mz_s(\d+)", node.name) if isinstance(node, exp.Column) and not node.table else None
+    return None if found is None else int(found[1])
+
+
+def written(node: exp.Expr, row_expressions: Sequence[exp.Expr]) -> exp.Expr:
+    """A copy of a node with the row expressions in place of their columns."""
+
+    def put(part: exp.Expr) -> exp.Expr:
+        index = index_of(part)
+        return part if index is None else exp.paren(row_expressions[index].copy())
+
+    return node.transform(put)
