@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.ivm import delta_query
+from dbt.adapters.sparktemporal.temporal.ivm import delta_query, linear_tables
 from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added, AddedRows, TableDelta
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
@@ -36,7 +36,7 @@ def parsed(spark: SparkSession, sql: str) -> str | None:
 
 
 def queries(query: exp.Query) -> Iterator[str]:
-    places = [place for place, (_, is_linear) in enumerate(delta_query.tables(query)) if is_linear]
+    places = [place for place, (_, is_linear) in enumerate(linear_tables.tables(query)) if is_linear]
     for delta in DELTAS:
         for _, new in delta_query.added_rows(query, dict.fromkeys(places, delta)):
             yield render(new)

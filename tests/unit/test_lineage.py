@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.pushdown.lineage import places
-from dbt.adapters.sparktemporal.temporal.ivm import delta_query
+from dbt.adapters.sparktemporal.temporal.ivm import linear_tables
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, parse, render
 
 EVENTS = [("id", "int"), ("uid", "int"), ("ts", "timestamp"), ("kind", "string"), ("f", "struct<at:timestamp>")]
@@ -14,7 +14,7 @@ USERS = [("uid", "int"), ("Na me", "string"), ("since", "timestamp")]
 
 def found(sql: str, window: str, ansi: bool = False) -> dict[int, str]:
     query = parse(sql)
-    columns = [{"events": EVENTS, "users": USERS}[table.name] for table, _ in delta_query.tables(query)]
+    columns = [{"events": EVENTS, "users": USERS}[table.name] for table, _ in linear_tables.tables(query)]
     return {place.index: render(place.predicate) for place in places(query, [expression(window)], columns, ansi)}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added, added_rows, tables
+from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added, added_rows
+from dbt.adapters.sparktemporal.temporal.ivm.linear_tables import tables
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 #: SQL -> its tables, those it is linear in as capitals

@@ -10,7 +10,7 @@ from ..inputs.changing.core_delta import OTHER_COLUMNS, keeps_columns
 from ..inputs.observing.observe import Input
 from ..inputs.views import expansion
 from ..pushdown import lineage
-from ..temporal.ivm import delta_query
+from ..temporal.ivm import delta_query, linear_tables
 from ..temporal.ivm.stack import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark import plans
@@ -45,7 +45,7 @@ def open_core(
         return None
     core = replace(core, core=replace(core.core, query=query))
     columns, relations = [], []
-    for table, is_linear in delta_query.tables(query):
+    for table, is_linear in linear_tables.tables(query):
         columns.append(warehouse.describe(f"SELECT * FROM {expansion.plain_name(table)}"))
         is_prunable = is_linear and not stacked_name(table)
         reads = plans.tables_read(expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
@@ -73,7 +73,7 @@ def restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = Fa
     alone: empty the branches of a UNION ALL that have no such table.
     """
     query = typed.core.query.copy()
-    tables = [table for table, _ in delta_query.tables(query)]
+    tables = [table for table, _ in linear_tables.tables(query)]
     for index, condition in conditions.items():
         if alone:
             delta_query.alone(tables[index])

@@ -19,7 +19,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 
 from ..errors import Refusal
-from ..temporal.ivm import delta_query
+from ..temporal.ivm import linear_tables
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.logic import Compared, parts_of
 from ..temporal.rewrite.core import TypedCore
@@ -40,7 +40,7 @@ _TABLE, _WINDOW, _OTHER, _UNKNOWN = "mz_place_", "mz_window_", "mz_other_", "mz_
 class Place:
     """A table in a query that uses each row of the table by itself."""
 
-    #: the index of the table in `delta_query.tables`
+    #: the index of the table in `linear_tables.tables`
     index: int
     #: over the bare columns of the table
     predicate: exp.Expr
@@ -75,7 +75,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
     query = query.copy()
     if not isinstance(query, exp.Select):
         return []
-    tables = delta_query.tables(query)
+    tables = linear_tables.tables(query)
     if not all(_is_plain(table, named) for (table, _), named in zip(tables, columns)):
         return []
     linear = {index for index, (_, is_linear) in enumerate(tables) if is_linear}

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ...engine.warehouse import Warehouse
 from ...temporal.diffs import intervals_sql
-from ...temporal.ivm import delta_query
+from ...temporal.ivm import delta_query, linear_tables
 from ...temporal.ivm.stack import stacked_name
 from ...temporal.rewrite.core import TypedCore
 from ...temporal.sql.spark import plans
@@ -143,7 +143,7 @@ def _places(
     """(the inputs that each place of a query reads, index of a place -> the change that is read there)."""
     read_at: list[list[str]] = []
     places: dict[int, delta_query.TableDelta] = {}
-    for place, (table, linear) in enumerate(delta_query.tables(query)):
+    for place, (table, linear) in enumerate(linear_tables.tables(query)):
         read_at.append(_read_at(warehouse, table, plan_by_name, found))
         changed = next((name for name in read_at[place] if name in found), None)
         if changed is not None:
@@ -163,7 +163,7 @@ def _read_at(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str
 
 def _refuse_place(table: exp.Table, linear: bool, changed: str, added: delta_query.TableDelta) -> None:
     version = getattr(added, "version", "")
-    if delta_query.is_plain(table) and delta_query.version_read(table) != version:
+    if linear_tables.is_plain(table) and linear_tables.version_read(table) != version:
         raise _Full(f"{changed} changed, and is read at another version too")
     if not linear:
         raise _Full(f"{changed} changed, and one row of it may decide about others")

@@ -17,7 +17,7 @@ from ...engine.warehouse import Warehouse
 from ...errors import TemporalError
 from ...temporal.diffs import intervals_sql
 from ...temporal.diffs.input_state import DeltaVersion, Tracking
-from ...temporal.ivm import delta_query
+from ...temporal.ivm import delta_query, linear_tables
 from ...temporal.ivm.stack import stacked_name
 from ...temporal.rewrite.core import TypedCore
 from ...temporal.sql.spark import plans
@@ -51,14 +51,14 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
     if any(map(_names_hidden, query.find_all(exp.Column))):
         raise Unpinnable("it names the hidden column, which may be that of another table then")
     below: list[str] = []
-    for table, _ in delta_query.tables(query):
+    for table, _ in linear_tables.tables(query):
         if stacked_name(table):
             continue
         reads = _tables_read(expansion.described(warehouse, table, plan_by_name))
         below += reads
         found = [name for name in reads if name in pinnable]
         if found and not _is_pinned(table, pinnable[found[0]]):
-            if len(reads) != 1 or not delta_query.is_plain(table):
+            if len(reads) != 1 or not linear_tables.is_plain(table):
                 raise Unpinnable(f"of {found[0]} it reads a sample, or through a function")
             _pin(warehouse, table, pinnable[found[0]], lists)
     if sorted(below) != sorted(every):
@@ -98,7 +98,7 @@ def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: Manifest | 
     version = seen.fingerprint
     source = None
     if isinstance(version, snapshots.VERSIONS):
-        source = snapshots.at(warehouse, quoted(seen.relation), version, delta_query.version_read(table))
+        source = snapshots.at(warehouse, quoted(seen.relation), version, linear_tables.version_read(table))
     if source is None:
         raise Unpinnable(f"{seen.relation} cannot be read as of the version it had")
     delta_query.put(table, source)

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from ...engine.warehouse import Warehouse
 from ...errors import NotPlanned, Refusal, TemporalError
-from ...temporal.ivm import delta_query
+from ...temporal.ivm import linear_tables
 from ...temporal.ivm.stack import stacked_name
 from ...temporal.sql.names.ctes import cte_of
 from ...temporal.sql.names.parsed_model import told_apart
@@ -40,7 +40,7 @@ def open_views(
     """
     query, number = query.copy(), 0
     while True:
-        for table, _ in delta_query.tables(query):
+        for table, _ in linear_tables.tables(query):
             if stacked_name(table):
                 continue
             plan = described(warehouse, table, plan_by_name)
@@ -62,7 +62,7 @@ def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
     if plans.tables_read(analyzed) is None or plans.views(analyzed):
         return found
     leaves = plans.leaves_of_tables(analyzed)
-    for table, _ in delta_query.tables(query):
+    for table, _ in linear_tables.tables(query):
         if stacked_name(table) or not table.db or not isinstance(table.this, exp.Identifier):
             continue
         name = [folded(part.name) for part in table.parts]

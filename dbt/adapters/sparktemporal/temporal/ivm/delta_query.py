@@ -1,7 +1,6 @@
 """Delta queries: compute the change of a core from the changed rows of its inputs.
 
-A core is linear in a table when each of its rows comes from one row of the table. For two such tables A and B, with
-the new files ΔA and ΔB:
+For two tables A and B in which a core is linear (`linear_tables`), with the new files ΔA and ΔB:
 
     core(A', B') - core(A, B)  =  core(ΔA, B')  +  core(A, ΔB)          A' = A + ΔA
 
@@ -12,24 +11,20 @@ outer join, in a subquery, under an aggregate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from sqlglot import exp
 
-from ..sql.names.ctes import reads_of
-from ..sql.names.linear import is_linear, kept_one_by_one
 from ..sql.names.scope import alias_of
-from ..sql.spark.relations import version_as_of
-from ..sql.text.dialect import has_other_parts, string_literal
+from ..sql.text.dialect import string_literal
 from ..sql.text.grammar import VerbatimSpark
+from .linear_tables import tables
 from .stack import BEFORE, Stack
 
 #: the most new files that a statement names one by one
 MOST_FILES = 1_000
-
-_PLAIN = ("this", "db", "catalog", "alias")
 
 
 @dataclass(frozen=True)
@@ -103,17 +98,6 @@ class AddedRows:
 TableDelta = Added | AddedChains | AddedRows
 
 
-def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
-    """The tables that a query reads, without CTEs, and whether the query is linear in each."""
-    ctes = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
-    linear = {id(table) for table in _linear_tables(query, {})}
-    found = []
-    for table in query.find_all(exp.Table):
-        if table.db or table.name.lower() not in ctes:
-            found.append((table, id(table) in linear))
-    return found
-
-
 def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tuple[int, exp.Query]]:
     """Delta queries of a query, as pairs (sign, query): the rows of a query are inserts (1) or deletes (-1).
 
@@ -174,7 +158,7 @@ def alone(table: exp.Table) -> None:
 
 def restrict(table: exp.Table, condition: str) -> None:
     """Restrict a table to the rows that fulfil a condition, such as a list of files, under the same name."""
-    plain = exp.Table(**{key: table.args[key].copy() for key in _PLAIN[:-1] if table.args.get(key)})
+    plain = exp.Table(**{key: table.args[key].copy() for key in ("this", "db", "catalog") if table.args.get(key)})
     of_files: exp.Expr = exp.maybe_parse(condition, dialect=VerbatimSpark)
     table.replace(exp.Subquery(this=exp.select("*").from_(plain).where(of_files), alias=alias_of(table)))
 
@@ -186,47 +170,6 @@ def restrict_more(table: exp.Table, condition: str) -> None:
         above.where(exp.maybe_parse(condition, dialect=VerbatimSpark), copy=False)
     else:
         restrict(table, condition)
-
-
-def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[exp.Table]:
-    """The tables below a query, or a table itself, in which the query is linear. outer: the CTEs in scope, by name."""
-    ctes = {**outer, **{cte.alias.lower(): cte for cte in getattr(query, "ctes", [])}}
-    if isinstance(query, exp.Table):
-        cte = None if query.db else ctes.get(query.name.lower())
-        if is_plain(query) and cte is None:
-            yield query
-        elif is_plain(query) and cte is not None and len(reads_of(cte.alias, query.root())) == 1:
-            yield from _linear_tables(cte.this, ctes)
-    elif isinstance(query, exp.Subquery):
-        if not query.args.get("pivots") and not query.args.get("sample"):
-            yield from _linear_tables(query.this, ctes)
-    elif isinstance(query, exp.Union) and not query.args.get("distinct"):
-        if not any(query.args.get(key) for key in ("order", "limit", "offset")):
-            yield from _linear_tables(query.left, ctes)
-            yield from _linear_tables(query.right, ctes)
-    elif isinstance(query, exp.Select) and is_linear(query) and not query.find(exp.QueryTransform):
-        for source in kept_one_by_one(query):
-            yield from _linear_tables(source, ctes)
-
-
-def is_plain(table: exp.Table) -> bool:
-    """Whether a table is no function, and is read without sample or pivot, at the present or at a stated version."""
-    others = has_other_parts(table, (*_PLAIN, "version"))
-    return isinstance(table.this, exp.Identifier) and not others and version_read(table) is not None
-
-
-def version_read(table: exp.Table) -> str | None:
-    """The version at which a text reads a table, as SQL after its name; "" for the present, None for an instant.
-
-    >>> query = exp.maybe_parse("select 1 from a, b version as of 7", dialect=VerbatimSpark)
-    >>> [version_read(table) for table in query.find_all(exp.Table)]
-    ['', "VERSION AS OF '7'"]
-    """
-    version = table.args.get("version")
-    if version is None:
-        return ""
-    is_told = version.name == "VERSION" and isinstance(version.expression, exp.Literal)
-    return version_as_of(version.expression.name) if is_told else None
 
 
 def unread(places: Mapping[int, TableDelta]) -> int | None:

@@ -83,10 +83,9 @@ class Stack:
 
     def parts(self, table: exp.Table) -> list[tuple[int, str]]:
         """Inserts (1) and deletes (-1) of an input, as names to put in place of the table."""
-        name = table.name
+        name, key = table.name, _key(table.name)
         state, _ = self._core(name)
-        fresh = [c for c in state.chains if c.identity not in self._old(name)]
-        less = bool(self._gone(_key(name))) or any(c.negative for c in fresh)
+        less = self._gone(key) or any(c.negative and c.identity not in self.before.get(key, ()) for c in state.chains)
         return [(1, name + MORE), *([(-1, name + LESS)] if less else [])]
 
     def count(self, name: str, changed: bool) -> int:
@@ -113,33 +112,25 @@ class Stack:
         return state, found
 
     def _rows(self, name: str) -> str:
+        """SQL of the rows that a name stands for."""
         state, core = self._core(name)
+        old = self.before.get(_key(name), ())
+        gone = [_known(one) for one in self._gone(_key(name)) if core_of(state.model, one.table) == core.name]
         if name.endswith((MORE, LESS)):
-            return self._changed_rows(state, core, name)
-        chains = list(core.chains)
-        if name.endswith(BEFORE):
-            chains = [c for c in chains if c.identity in self._old(name)]
-            chains += [_known(table) for table in self._gone_of(state, core, name)]
-        return rows_of(state, core, chains, self.as_of)
+            fresh = [c for c in core.chains if c.identity not in old]
+            return self._changed_rows(state, core, fresh, gone, 1 if name.endswith(MORE) else -1)
+        before = [c for c in core.chains if c.identity in old] + gone
+        return rows_of(state, core, before if name.endswith(BEFORE) else core.chains, self.as_of)
 
-    def _changed_rows(self, state: State, core: CoreState, name: str) -> str:
+    def _changed_rows(self, state: State, core: CoreState, fresh: list[Chain], gone: list[Chain], sign: int) -> str:
         """The inserts or deletes of a core: rows of one sign in new chains, of the other in chains that are gone."""
-        sign = 1 if name.endswith(MORE) else -1
-        fresh = [c for c in core.chains if c.identity not in self._old(name)]
-        gone = self._gone_of(state, core, name)
         # a peeled chain only lost its due updates
         later = {c.table: c for c in fresh if any(lost.table == c.table for lost in gone)}
         parts = [chain_rows(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
-        for lost in map(_known, gone):
+        for lost in gone:
             until = later[lost.table].after if lost.table in later else None
             parts.append(chain_rows(state, core, lost, -sign, self.as_of, until))
         return "\nUNION ALL\n".join(parts) or no_rows(columns_of(core))
-
-    def _old(self, name: str) -> Sequence[ChainId]:
-        return self.before.get(_key(name), ())
-
-    def _gone_of(self, state: State, core: CoreState, name: str) -> list[ChainId]:
-        return [t for t in self._gone(_key(name)) if core_of(state.model, t.table) == core.name]
 
 
 def _key(name: str) -> str:
