@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ..engine.warehouse import Warehouse
 from ..errors import Explained
-from ..pushdown import inclusive_projection
+from ..pushdown import inclusive_projection, window_types
 from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
 from ..temporal.rewrite.core import TypedCore
@@ -34,7 +34,7 @@ def by_part(
 
 def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
     """Rendered column of a window -> its Spark type; empty where the types are not known."""
-    probe = inclusive_projection.probe(core.core)
+    probe = window_types.probe(core.core)
     if probe is None or core.window_types:
         return dict(core.window_types)
     try:
@@ -42,7 +42,7 @@ def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
     except SparkError as error:  # only the WHERE can resolve a name: the types stay unknown
         error.expect(Cause.NOT_TAKEN)
         return {}
-    return {render(column): kind for column, kind in zip(inclusive_projection.columns_of(core.core), kinds)}
+    return {render(column): kind for column, kind in zip(window_types.columns_of(core.core), kinds)}
 
 
 def _is_fixed(warehouse: Warehouse, settings: Mapping[str, str]) -> bool:

@@ -11,7 +11,7 @@ implies nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,64 +25,10 @@ from ..temporal.predicates.monotonicity import side
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.row_expressions import index_of
 from ..temporal.predicates.shifts import moved
-from ..temporal.rewrite.core import Core, TypedCore
-from ..temporal.sql.functions.calls import starts_with_unit
+from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.text.dialect import fragment, has_clock, is_mz_now, render
-from .sargable import (
-    DATE,
-    DRIFT,
-    INSTANT,
-    LEAST,
-    MOST,
-    Range,
-    Sargable,
-    all_of,
-    any_of,
-    is_constant,
-)
-
-
-def columns_of(core: Core) -> list[exp.Expr]:
-    """The columns in the window of a core, named as in the core's SELECT."""
-    found: dict[str, exp.Expr] = {}
-    of_condition = core.condition.row_expressions if core.condition else ()
-    for operand in (*(c.operand for c in core.comparisons), *of_condition):
-        for column in _leaves(operand):
-            found.setdefault(render(column), column)
-    return list(found.values())
-
-
-def probe(core: Core) -> exp.Select | None:
-    """A query of the columns in the window of a core; None without columns, or for a core that is no SELECT."""
-    columns = columns_of(core)
-    if not columns or not isinstance(core.query, exp.Select):
-        return None
-    query = core.query.copy()
-    query.set("expressions", [exp.alias_(column.copy(), f"mz_h{i}") for i, column in enumerate(columns)])
-    query.set("distinct", None)
-    return query
-
-
-def window_types(
-    core: Core, columns: Sequence[tuple[str, str]], known: Callable[[exp.Query], list[tuple[str, str]] | None]
-) -> dict[str, str]:
-    """Rendered column of a window -> its type, without asking Spark; empty where a type is not known.
-
-    columns: (name, type) of `intervals_sql.probe`. known: a query -> its columns, or None; a type is "" where
-    only Spark knows it.
-    """
-    asked = probe(core)
-    if asked is None:
-        return {}
-    wanted = list(map(render, columns_of(core)))
-    items, beside = core.query.expressions, core.condition.row_expressions if core.condition else ()
-    # a star, and explode() of a map, are several columns
-    if len(items) + len(core.comparisons) + len(beside) == len(columns) and not any(item.is_star for item in items):
-        selected = {render(item.unalias()): kind.lower() for item, (_, kind) in zip(items, columns)}
-        if all(name in selected for name in wanted):
-            return {name: selected[name] for name in wanted}
-    found = [kind.lower() for _, kind in known(asked) or ()]
-    return dict(zip(wanted, found)) if all(found) else {}
+from .kinds import DATE, INSTANT
+from .sargable import DRIFT, LEAST, MOST, Range, Sargable, all_of, any_of, is_constant
 
 
 def project(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
@@ -216,20 +162,3 @@ class _OfCondition(PredicateVisitor["str | None"]):
 
 #: types that files keep in another order than Spark compares them
 _OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
-
-
-def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Columns, and fields of columns by their longest names."""
-    if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
-        return
-    if isinstance(node, exp.Column) or isinstance(node, exp.Dot) and _is_name(node):
-        yield node
-        return
-    for child in node.expressions[1:] if starts_with_unit(node) else node.iter_expressions():
-        yield from _leaves(child)
-
-
-def _is_name(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Dot):
-        return isinstance(node.expression, exp.Identifier) and _is_name(node.this)
-    return isinstance(node, exp.Column)

@@ -9,7 +9,7 @@ understood bounds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -20,14 +20,12 @@ from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
 from ..temporal.predicates.constants import constant
 from ..temporal.predicates.logic import is_at_least, is_at_most, is_null, mirrored, values_of
-from ..temporal.predicates.shifts import gives_date, is_local, moved
-from ..temporal.sql.functions.calls import function, nondeterministic, picks
-from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
-from ..temporal.sql.text.dialect import is_mz_now, render
+from ..temporal.predicates.shifts import moved
+from ..temporal.sql.functions.calls import nondeterministic, picks
+from ..temporal.sql.functions.row import SECOND, Picks
+from ..temporal.sql.text.dialect import render
+from .kinds import DATE, INSTANT, INTEGERS, Kinds, counter, type_of, whole_number
 
-INSTANT, DATE, NUMBER = "instant", "date", "number"
-
-_INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 #: the years in which bounds are compared (µs)
 _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND
 #: how far apart two offsets of one zone can be: 25.5 hours in Samoa, which skipped a day
@@ -55,13 +53,10 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Sargable:
-    """Derives bounds of columns from bounds of expressions.
+class Sargable(Kinds):
+    """Derives bounds of columns from bounds of expressions."""
 
-    types: rendered column -> its Spark type. slack: how far local time drifts from instants (µs).
-    """
-
-    types: Mapping[str, str]
+    #: how far local time drifts from instants (µs)
     slack: int
 
     def compared(self, comparison: Comparison, clock: Range) -> str | None:
@@ -86,10 +81,10 @@ class Sargable:
             return leaf
         if values := values_of(node):
             return self._several(node, values, lambda part: self.instant(part, bound), side)
-        scale = self._made_of_number(node)
+        scale = self.made_of_number(node)
         if scale is not None:
             return self.number(node.expressions[0], (side, at / scale))
-        step = moved(node) or self._days_added(node)
+        step = moved(node) or self.days_added(node)
         if step is None or self.kind(step[0]) not in (INSTANT, DATE):
             return None
         base, (low, high) = step
@@ -109,21 +104,6 @@ class Sargable:
         # Spark compares two constants before it reads anything
         return f"{text} {side} {instant}" if is_constant(node) and self.kind(node) in (INSTANT, DATE) else None
 
-    def _days_added(self, node: exp.Expr) -> tuple[exp.Expr, tuple[int, int]] | None:
-        """`day + 7` -> the date, and the least and the most that is added (µs); None for any other node."""
-        if isinstance(node, (exp.Add, exp.Sub)) and self.kind(node.left) == DATE:
-            days = _whole(node.right)
-            if days is not None and self._bits(node.right) is not None:
-                length = int(days) * DAY * (1 if isinstance(node, exp.Add) else -1)
-                return node.left, (length, length)
-        return None
-
-    def _made_of_number(self, node: exp.Expr) -> int | None:
-        called = function(node)
-        if called is None or called.takes is not Takes.INTEGER or called.step is None:
-            return None
-        return called.step if self.kind(node.expressions[0]) == NUMBER else None
-
     # -- numbers --
 
     def number(self, node: exp.Expr, bound: Bound) -> str | None:
@@ -136,19 +116,19 @@ class Sargable:
             return f"{text} {side} {_literal(floor(at) if side == LEAST else ceil(at))}"
         if values := values_of(node):
             return self._several(node, values, lambda part: self.number(part, bound), side)
-        counts = _counts(node)
+        counts = counter(node)
         if counts is not None:
             return self._counted(node.expressions[0], bound, counts.step or 1, counts.towards_zero)
-        if isinstance(node, exp.Cast) and _type_of(node) == "bigint":
+        if isinstance(node, exp.Cast) and type_of(node) == "bigint":
             inner = node.this
             if self.kind(inner) in (INSTANT, DATE):
                 return self._counted(inner, bound, SECOND)
-            return self.number(inner, bound) if self._bits(inner) else None
+            return self.number(inner, bound) if self.bits(inner) else None
         return self._arithmetic(node, bound)
 
     def _leaf_number(self, text: str, bound: Bound) -> str | None:
         side, at = bound
-        if self.types[text] in _INTEGERS:
+        if self.types[text] in INTEGERS:
             whole = ceil(at) if side == LEAST else floor(at)
         elif self.types[text].startswith("decimal"):  # Spark rounds a decimal beside one with other digits
             whole = floor(at) - 1 if side == LEAST else ceil(at) + 1
@@ -161,35 +141,31 @@ class Sargable:
 
         The count is rounded down or towards zero. Nothing follows for a TIMESTAMP_NTZ, which Spark counts as UTC.
         """
-        if self.kind(inner) not in (INSTANT, DATE) or self._has_local(inner):
+        if self.kind(inner) not in (INSTANT, DATE) or self.has_local(inner):
             return None
         side, at = bound
         whole = floor(at) - towards_zero if side == LEAST else ceil(at) + 1
         return self.instant(inner, (side, whole * Fraction(scale)))
 
-    def _has_local(self, node: exp.Expr) -> bool:
-        """Whether a part of an expression is a TIMESTAMP_NTZ."""
-        return any(is_local(n) or self.types.get(render(n)) == "timestamp_ntz" for n in node.walk())
-
     def _arithmetic(self, node: exp.Expr, bound: Bound) -> str | None:
         """SQL that a bound of a sum, product or quotient with a constant implies. Rows that wrap around are kept."""
         side, at = bound
-        bits = self._bits(node)
+        bits = self.bits(node)
         if bits is None:
             return None
         if isinstance(node, exp.Neg):
             return self._unless_wrapped(node.this, (mirrored(side), -at), bits, Fraction(-1), Fraction(0))
         if isinstance(node, exp.IntDiv):
-            divisor = _whole(node.right)
+            divisor = whole_number(node.right)
             if divisor is None or divisor < 1:
                 return None
             # DIV rounds towards zero
             return self.number(node.left, (side, divisor * Fraction(floor(at) - 1 if side == LEAST else ceil(at) + 1)))
         if not isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
             return None
-        base, by = node.left, _whole(node.right)
+        base, by = node.left, whole_number(node.right)
         if by is None and not isinstance(node, exp.Sub):
-            base, by = node.right, _whole(node.left)
+            base, by = node.right, whole_number(node.left)
         if by is None:
             return None
         if isinstance(node, exp.Mul):
@@ -201,46 +177,13 @@ class Sargable:
     def _unless_wrapped(self, base: exp.Expr, bound: Bound, bits: int, by: Fraction, plus: Fraction) -> str | None:
         """SQL: base is in the bound, or `by * base + plus` wraps around in a type of this many bits."""
         first, last = sorted(((-(2**bits) - plus) / by, (2**bits - 1 - plus) / by))
-        (lowest, highest), (side, at) = self._reach(base), bound
+        (lowest, highest), (side, at) = self.reach(base), bound
         found = [self.number(base, (side, max(at, first) if side == MOST else min(at, last)))]
         if side == MOST and last < highest:
             found.append(self.number(base, (LEAST, last)))
         if side == LEAST and first > lowest:
             found.append(self.number(base, (MOST, first)))
         return any_of(found)
-
-    def _reach(self, node: exp.Expr) -> tuple[Fraction, Fraction]:
-        """The least and the greatest value that an expression of whole numbers can have."""
-        node = node.unnest()
-        if isinstance(node, exp.IntDiv):
-            divided = constant(node.right)
-            if divided is not None and divided >= 1:
-                least, most = self._reach(node.left)
-                return least / int(divided), most / int(divided)
-        counts = _counts(node)
-        largest = Fraction(2 ** (self._bits(node) or 63), (counts.step if counts else None) or 1)
-        return -largest, largest - 1
-
-    def _bits(self, node: exp.Expr) -> int | None:
-        """The bits of a whole number's type, without the sign; None for any other type."""
-        node = node.unnest()
-        text = render(node)
-        if text in self.types:
-            return _INTEGERS.get(self.types[text])
-        if isinstance(node, exp.Literal):
-            value = None if node.is_string or "e" in node.name.lower() else _whole(node)
-            return None if value is None else 31 if abs(value) < 2**31 else 63
-        if isinstance(node, exp.Cast):
-            to, of = _type_of(node), self._bits(node.this)
-            return _INTEGERS[to] if to in _INTEGERS and of is not None and of <= _INTEGERS[to] else None
-        if isinstance(node, exp.Neg):
-            return self._bits(node.this)
-        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
-            left, right = self._bits(node.left), self._bits(node.right)
-            return None if left is None or right is None else max(left, right)
-        if isinstance(node, exp.IntDiv):
-            return 63 if self._bits(node.left) and self._bits(node.right) else None
-        return 63 if _counts(node) is not None else None
 
     # -- either --
 
@@ -269,62 +212,10 @@ class Sargable:
             before += [f"{text} IS NULL"] if text in self.types else []
         return any_of(found)
 
-    def kind(self, node: exp.Expr) -> str | None:
-        """Whether an expression is an instant, a date or a number; None where that is not known."""
-        node = node.unnest()
-        column = self.types.get(render(node))
-        if column is not None:
-            return _kind_of_column(column)
-        if is_mz_now(node) or self._made_of_number(node) is not None:
-            return INSTANT
-        if isinstance(node, exp.Cast) and (to := _type_of(node)) in _TIMES:
-            of = node.this.unnest()
-            is_instant = self.kind(of) in (INSTANT, DATE) or isinstance(of, exp.Literal) and of.is_string
-            return None if not is_instant else DATE if to == "date" else INSTANT
-        if values := values_of(node):
-            kinds = {self.kind(value) for value in values if not is_null(value)}
-            return kinds.pop() if len(kinds) == 1 else INSTANT if kinds == {INSTANT, DATE} else None
-        if self._bits(node) is not None or constant(node) is not None:
-            return NUMBER
-        return self._kind_of_moved(node)
-
-    def _kind_of_moved(self, node: exp.Expr) -> str | None:
-        days = self._days_added(node)
-        step = moved(node) or days
-        inner = None if step is None else self.kind(step[0])
-        if inner not in (INSTANT, DATE):
-            return None
-        return DATE if gives_date(node) or inner == DATE and days is not None else INSTANT
-
-
-_TIMES = ("date", "timestamp", "timestamp_ltz", "timestamp_ntz")
-
-
-def _type_of(node: exp.Cast) -> str:
-    return node.to.sql(dialect="spark").lower()
-
-
-def _kind_of_column(spark_type: str) -> str | None:
-    if spark_type in _TIMES:
-        return DATE if spark_type == "date" else INSTANT
-    return NUMBER if spark_type in _INTEGERS or spark_type.startswith("decimal") else None
-
-
-def _whole(node: exp.Expr) -> Fraction | None:
-    """The value of a constant whole number; None for any other node."""
-    value = constant(node)
-    return None if value is None or value % 1 else Fraction(int(value))
-
 
 def is_constant(node: exp.Expr) -> bool:
     known = (exp.Literal, exp.Cast, exp.Paren, exp.DataType, exp.Neg, exp.Boolean)
     return all(isinstance(n, known) for n in node.walk()) and nondeterministic(node) is None
-
-
-def _counts(node: exp.Expr) -> Function | None:
-    """A function that gives an instant as a whole number; None for any other node."""
-    called = function(node) if isinstance(node, exp.Anonymous) else None
-    return called if called is not None and called.takes is Takes.INSTANT and called.step is not None else None
 
 
 def _literal(value: int) -> str:

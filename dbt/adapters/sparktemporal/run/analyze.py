@@ -12,7 +12,7 @@ from ..engine.text_timestamps import refuse_text_that_is_null
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..plurals import quantity
-from ..pushdown.inclusive_projection import window_types
+from ..pushdown.window_types import window_types
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import aggregation_stats
 from ..temporal.diffs.state import CoreState, State
