@@ -220,10 +220,12 @@ def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | N
         return y
     if b.some == NO:
         return x
-    if x is None or y is None:
-        return None
-    # least and greatest skip NULL, which here means unknown
-    joined = f"IF({x} IS NULL OR {y} IS NULL, NULL, {function}({x}, {y}))"
-    if a.some == YES and b.some == YES:
+    joined = end_of_both(function, x, y)
+    if joined is None or a.some == YES and b.some == YES:
         return joined
     return f"CASE WHEN NOT ({b.some}) THEN {x} WHEN NOT ({a.some}) THEN {y} ELSE {joined} END"
+
+
+def end_of_both(function: str, x: str | None, y: str | None) -> str | None:
+    """SQL of the `least` or `greatest` of two ends, which would skip a NULL; here NULL means unknown, and stays so."""
+    return None if x is None or y is None else f"IF({x} IS NULL OR {y} IS NULL, NULL, {function}({x}, {y}))"

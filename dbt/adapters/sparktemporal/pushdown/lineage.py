@@ -153,7 +153,7 @@ class _Descent:
             if isinstance(source, Scope):
                 yield from self._into(source, [self._of(term, name, scope) for term in own])
             elif isinstance(node, exp.Table) and node.name.startswith(_TABLE) and own:
-                predicate = exp.and_(*(self._bare(self._of(term, name, scope)) for term in own))
+                predicate = exp.and_(*(self._of(term, name, scope) for term in own))
                 names = [quote(column.name) for column in predicate.find_all(exp.Column)]
                 others = {name: self.others[name] for name in names if name in self.others}
                 yield Place(int(node.name[len(_TABLE) :]), predicate, others)
@@ -178,44 +178,35 @@ class _Descent:
         """A predicate over the output of a SELECT -> over its input."""
 
         def put(node: exp.Expr) -> exp.Expr:
-            if not isinstance(node, exp.Column) or node.table != _BELOW:
+            if not isinstance(node, exp.Column) or node.table or _is_placeholder(node):
                 return node
             item = items.get(node.name)
-            found = self._marker(_UNKNOWN) if item is None else item.unalias().copy()
+            found = self._placeholder(_UNKNOWN) if item is None else item.unalias().copy()
             return found if isinstance(found, exp.Column) else exp.paren(found)
 
         return term.transform(put)
 
     def _of(self, term: exp.Expr, name: str, scope: Scope) -> exp.Expr:
-        """A predicate with the columns of the source `name` marked, and a placeholder for each other column.
+        """A predicate with bare columns of the source `name`, and a placeholder for each other column.
 
         A placeholder has no statistics.
         """
 
-        def mark(node: exp.Expr) -> exp.Expr:
-            if not isinstance(node, exp.Column) or node.name.startswith((_OTHER, _UNKNOWN)):
+        def bare(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Column) or _is_placeholder(node):
                 return node
             if node.table == name:
-                return exp.column(node.this.copy(), table=_BELOW)
-            is_there = node.table in scope.selected_sources
-            marker = self._marker(_OTHER if is_there else _UNKNOWN)
-            if is_there:
-                self.others[quote(marker.name)] = self._type(node, scope)
-            return marker
-
-        return term.transform(mark)
-
-    def _marker(self, kind: str) -> exp.Column:
-        return exp.column(exp.to_identifier(f"{kind}{next(self.numbers)}", quoted=True))
-
-    @staticmethod
-    def _bare(term: exp.Expr) -> exp.Expr:
-        def bare(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column) and node.table == _BELOW:
                 return exp.column(exp.to_identifier(node.name, quoted=True))
-            return node
+            is_there = node.table in scope.selected_sources
+            placeholder = self._placeholder(_OTHER if is_there else _UNKNOWN)
+            if is_there:
+                self.others[quote(placeholder.name)] = self._type(node, scope)
+            return placeholder
 
         return term.transform(bare)
+
+    def _placeholder(self, kind: str) -> exp.Column:
+        return exp.column(exp.to_identifier(f"{kind}{next(self.numbers)}", quoted=True))
 
     def _output_types(self, scope: Scope) -> list[str]:
         """The types of the output of a SELECT, "" where a type is not known."""
@@ -247,8 +238,8 @@ def _branches(scope: Scope) -> Iterator[Scope]:
             yield branch
 
 
-#: marks the columns of the source that the descent is in
-_BELOW = "mz_below"
+def _is_placeholder(column: exp.Column) -> bool:
+    return column.name.startswith((_OTHER, _UNKNOWN))
 
 
 def _filters(select: exp.Expr) -> list[exp.Expr]:

@@ -197,11 +197,10 @@ def extreme(picked: Picks, values: Sequence[ValueRange]) -> ValueRange:
             return ANYTHING
         one = found.where(other.null).union(other.where(found.null))
         # where both are values: greatest([a, b], [c, d]) = [greatest(a, c), greatest(b, d)]
-        ends = [
-            None if x is None or y is None else f"IF({x} IS NULL OR {y} IS NULL, NULL, {name}({x}, {y}))"
-            for x, y in ((found.least, other.least), (found.most, other.most))
-        ]
+        least, most = (
+            abstract_values.end_of_both(name, x, y) for x, y in ((found.least, other.least), (found.most, other.most))
+        )
         fails = either(found.fails, other.fails)
-        together = ValueRange(ends[0], ends[1], both(found.some, other.some), NO, fails, one.kind, one.type)
+        together = ValueRange(least, most, both(found.some, other.some), NO, fails, one.kind, one.type)
         found = replace(together.union(one), null=both(found.null, other.null))
     return found
