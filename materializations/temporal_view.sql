@@ -17,5 +17,5 @@
   {%- do apply_grants(target, grants, should_revoke=should_revoke(run.plan.old, full_refresh_mode=false)) -%}
 
   {{ run_hooks(post_hooks) }}
-  {{ return({'relations': [] if run.plan.is_in_table else [target]}) }}
+  {{ return({'relations': [] if run.is_in_table else [target]}) }}
 {% endmaterialization %}

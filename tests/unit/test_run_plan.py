@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import FrozenInstanceError, replace
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -247,3 +250,15 @@ def test_a_run_begins_with_few_named_objects() -> None:
     assert list(inspect.signature(begin).parameters) == [
         "warehouse", "target", "definition", "invocation", "neighbours"
     ]  # fmt: skip
+
+
+def test_what_the_macros_ask_a_run() -> None:
+    """Each name exists: Jinja takes a name that no run has for false."""
+    root = Path(__file__).parents[2]
+    texts = [file.read_text() for folder in ("macros", "materializations") for file in root.glob(f"{folder}/*.sql")]
+    asked = {name for text in texts for name in re.findall(r"\brun\.([\w.]+)", text)}
+    warehouse = Warehouse(lambda sql: [])
+    run = Writer(warehouse, a_plan(), Commit(ViewTexts(warehouse, TARGET, None, CREATE_TABLE), LAST, ""))
+    run.sent.append(publishing._table_gives_way(run.plan))
+    told = {name: attrgetter(name)(run) for name in asked}
+    assert told["is_in_table"] and told["gave_way"] and told["plan.old"] == a_state()

@@ -10,7 +10,6 @@ from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
 from . import full_reads, full_stores, unlikely_windows, ways
-from .publishing import GIVES_WAY
 from .writer import Writer
 
 
@@ -116,7 +115,7 @@ def _facts(run: Writer) -> list[str]:
         beyond = run.written.beyond_expiration
         dropped = f", {quantity(beyond, 'update')} after that not stored" if beyond else ""
         facts.append(f"expires {format_instant(d.expiration)}{dropped}")
-    if any(step.purpose == GIVES_WAY for step in run.sent):
+    if run.gave_way:
         facts.append("the table of that name is dropped")
     return facts
 

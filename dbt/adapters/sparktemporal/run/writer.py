@@ -17,6 +17,7 @@ from .commit import Commit
 from .phases import Begin, phases
 from .plan import RunPlan
 from .progress import Progress, Tools, Written
+from .publishing import GIVES_WAY
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,16 @@ class Writer(Progress):
     def script(self) -> str:
         """The statements so far, as target/run shows them; empty before the first statement."""
         return "\n\n".join(f"-- {sent.purpose}\n{sent.sql};" for sent in self.sent) + ("\n" if self.sent else "")
+
+    @property
+    def gave_way(self) -> bool:
+        """Whether the run dropped a table that had the model's name."""
+        return any(sent.purpose == GIVES_WAY for sent in self.sent)
+
+    @property
+    def is_in_table(self) -> bool:
+        """Whether the commits of the model go to a table, so that the model has no view in its schema."""
+        return self.tools.commit.texts.is_table
 
     @property
     def is_committed(self) -> bool:
