@@ -110,7 +110,6 @@ class Year:
             0,
             begins,
             last if self.keys is not None else now,
-            first,
             last,
             is_large,
             edges_from=self.since if is_large else None,

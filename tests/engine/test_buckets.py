@@ -184,7 +184,7 @@ def test_rows_at_the_edges_of_buckets(
 
 
 def chain(*parts: tuple[int, int], rows_: int = 0, low: int | None = None) -> Chain:
-    return Chain("c", rows_, 0, low, low, None, None, bool(parts), parts)
+    return Chain("c", rows_, 0, low, low, None, bool(parts), parts)
 
 
 def test_near_until() -> None:

@@ -17,10 +17,11 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.descriptions import ALTER
 from dbt.adapters.sparktemporal.run import merging, publishing
-from dbt.adapters.sparktemporal.run.commit import Commit, Prepared
+from dbt.adapters.sparktemporal.run.commit import Commit
 from dbt.adapters.sparktemporal.run.plan import RunPlan
 from dbt.adapters.sparktemporal.temporal.decision import DecisionContext, Statement
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from dbt.adapters.sparktemporal.temporal.diffs.state import State
 from dbt.adapters.sparktemporal.temporal.diffs.stores import IntervalStore
 from support.instants import T0
 from support.linearizable import Outcome
@@ -180,20 +181,20 @@ def a_frontier_that_goes_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DecisionContext, "earliest", lambda self, state: 0)
 
 
-def before_the_commit(patch: pytest.MonkeyPatch, what: Callable[[Any, RunPlan, Prepared], list[Statement]]) -> None:
+def before_the_commit(patch: pytest.MonkeyPatch, what: Callable[[Any, RunPlan, State], list[Statement]]) -> None:
     plain = publishing.prepare_commit
 
     def prepare(tools: Any, plan: RunPlan, written: Any) -> Any:
-        prepared, sweep = plain(tools, plan, written)
-        early = what(tools, plan, prepared) if plan.old else []
-        return Prepared(prepared.state, (*early, *prepared.statements)), sweep
+        state, statements, sweep = plain(tools, plan, written)
+        early = what(tools, plan, state) if plan.old else []
+        return state, [*early, *statements], sweep
 
     patch.setattr(publishing, "prepare_commit", prepare)
 
 
 def updates_before_the_commit(patch: pytest.MonkeyPatch) -> None:
-    def updates(tools: Any, plan: RunPlan, prepared: Prepared) -> list[Statement]:
-        text = tools.commit.texts.updates(prepared.state.cores, prepared.state.schema)
+    def updates(tools: Any, plan: RunPlan, state: State) -> list[Statement]:
+        text = tools.commit.texts.updates(state.cores, state.schema)
         return [Statement("early", f"ALTER VIEW {plan.target.name('__diffs')} AS\n{text}")]
 
     before_the_commit(patch, updates)
@@ -202,9 +203,9 @@ def updates_before_the_commit(patch: pytest.MonkeyPatch) -> None:
 def half_of_two_views(patch: pytest.MonkeyPatch) -> None:
     """The new rows of one core become visible before those of the other one."""
 
-    def half(tools: Any, plan: RunPlan, prepared: Prepared) -> list[Statement]:
-        cores = (prepared.state.cores[0], *plan.old.cores[1:]) if plan.old else ()
-        return tools.commit.texts.committing(replace(prepared.state, cores=cores), ALTER, None)[1]
+    def half(tools: Any, plan: RunPlan, state: State) -> list[Statement]:
+        cores = (state.cores[0], *plan.old.cores[1:]) if plan.old else ()
+        return tools.commit.texts.committing(replace(state, cores=cores), ALTER, None)[1]
 
     before_the_commit(patch, half)
 

@@ -156,7 +156,7 @@ def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
 
     held_for(model, waiting, 3_600)
     waiting.later(0.5, interrupt)
-    held = set(locks._held)
+    held = dict(locks._held)
     with pytest.raises(KeyboardInterrupt):
         locks.take_lock(
             Warehouse(model.rows), ModelRelations(f"`{model.schema}`", "m"), int(time.time() * 1000), 60_000

@@ -287,7 +287,7 @@ def chains(project: Project, core: TypedCore, inputs: Sequence[str], name: str) 
 
 def state_of(model: Model, columns: list[tuple[str, str]], chains_: dict[str, list[str]]) -> State:
     cores = tuple(
-        CoreState(core.name, core.stored, tuple(Chain(t, 1, 1, *[None] * 4) for t in chains_[core.name]), core.sums)
+        CoreState(core.name, core.stored, tuple(Chain(t, 1, 1, *[None] * 3) for t in chains_[core.name]), core.sums)
         for core in model.cores
     )
     return State(

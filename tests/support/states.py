@@ -9,7 +9,7 @@ from support.instants import T0
 LAST = "018dfa3cc80deadbee000"
 SQL = "select id from s.t where mz_now() < hi"
 COLUMNS = (("id", "bigint"),)
-CHAIN = Chain(f"m__diffs_{LAST}", 100, 0, T0, T0, T0, None)
+CHAIN = Chain(f"m__diffs_{LAST}", 100, 0, T0, T0, T0)
 FILES = FilesFingerprint(FileSummary(5, 1234, "0123456789abcdef"), "89abcdef")
 
 

@@ -22,7 +22,7 @@ SESSION = Session(str(T0), True, "UTC")
 
 
 def a_state(residual: str = "SELECT * FROM mz_core_c0", columns: Any = COLUMNS, **changes: Any) -> State:
-    chain = Chain("m__diffs_1", 2, 0, T0, T0, None, None, open=2)
+    chain = Chain("m__diffs_1", 2, 0, T0, T0, None, open=2)
     given: dict[str, Any] = {"cores": (CoreState("c0", columns, (chain,)),), "columns": columns, **changes}
     return State(
         model="m", schema="`s`", run="r", since=T0, frontier=given.pop("frontier", T0), started_at=T0, offset=None,

@@ -15,6 +15,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.looking import consolidate as consolidation
 from dbt.adapters.sparktemporal.looking import run_operations, status
+from dbt.adapters.sparktemporal.run import commit as commits
 from dbt.adapters.sparktemporal.run import fence, lock
 from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
 from dbt.adapters.sparktemporal.temporal.diffs import chains
@@ -115,11 +116,11 @@ def test_a_run_that_has_lost_its_lock(catalog: Catalog, warehouse: Warehouse, cl
     """After half an hour a run asks before its commit, under each of its ids; before that it sends no question."""
     token, _ = lock.take_lock(warehouse, TARGET, T0)
     state = replace(a_state(), run=token[:-2] + f"{attempt:02x}")
-    commit = Commit(ViewTexts(warehouse, TARGET, None), None, "dbt run -s m", create_tells=True)
+    commit = Commit(ViewTexts(warehouse, TARGET, None), None, "dbt run -s m")
     catalog.sent.clear()
-    assert commit.prepare(state).state.run == state.run and catalog.sent == []
+    assert commit.prepare(state)[0].run == state.run and catalog.sent == []
     clock[0] += HOUR / 2_000
-    assert commit.prepare(state).state.run == state.run and catalog.sent == ["SHOW TBLPROPERTIES"]
+    assert commit.prepare(state)[0].run == state.run and catalog.sent == ["SHOW TBLPROPERTIES"]
     catalog.held_elsewhere(T0 + HOUR)
     with pytest.raises(TemporalError) as lost:
         commit.prepare(state)
@@ -129,7 +130,7 @@ def test_a_run_that_has_lost_its_lock(catalog: Catalog, warehouse: Warehouse, cl
         "instead: dbt run -s m"
     )
     lock.forget_lock(token)
-    assert commit.prepare(state).state.run == state.run  # a host without locks answers for itself
+    assert commit.prepare(state)[0].run == state.run  # a host without locks answers for itself
 
 
 def test_a_run_that_took_a_lock_over_asks_at_once(catalog: Catalog, warehouse: Warehouse, clock: list[float]) -> None:
@@ -168,7 +169,8 @@ def test_an_operation_drops_the_tables_of_who_lost_the_lock(
     monkeypatch.setattr(Warehouse, "tables", lambda *given: ["m", lost, kept])
     monkeypatch.setattr(Warehouse, "clock", lambda self: T0)
     monkeypatch.setattr(fence, "read_state", lambda *given: a_state())
-    monkeypatch.setattr(Commit, "is_in_table", lambda self: in_table)
+    live = ViewInfo("SELECT 1", {}, None, UPDATE if in_table else ALTER)
+    monkeypatch.setattr(commits, "live_view", lambda *given: live)
     monkeypatch.setattr(Commit, "prepare", raise_reached)
     for module in (status, consolidation):
         monkeypatch.setattr(module, "committed", lambda *given: a_state())

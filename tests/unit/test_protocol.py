@@ -20,7 +20,6 @@ from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.looking import consolidate as consolidation
 from dbt.adapters.sparktemporal.run import commit as commits
 from dbt.adapters.sparktemporal.run import fence, merging, phases, publishing, write_chains
-from dbt.adapters.sparktemporal.run.phases import Begin
 from dbt.adapters.sparktemporal.run.progress import Written
 from dbt.adapters.sparktemporal.temporal.decision import Statement
 from dbt.adapters.sparktemporal.temporal.diffs import chains
@@ -196,7 +195,7 @@ def a_run_of_the_model(displaced: bool) -> list[str]:
 def test_the_phases_are_those_of_the_product() -> None:
     """By name and in order."""
     source = inspect.getsource(phases.phases).replace("yield from _read(", inspect.getsource(phases._read) + "(")
-    named = re.findall(r'Begin\("(\w+)"\)', source)
+    named = re.findall(r'yield "(\w+)"', source)
     assert [name for name in named if name not in steps.LEFT_OUT] == list(steps.PHASES)
     assert set(steps.LEFT_OUT) <= set(named)
     assert set(chain.from_iterable(steps.PHASES.values())) <= set(steps.STEPS) == set(WORDS)
@@ -234,14 +233,14 @@ def test_what_a_run_does_in_each_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_chains, "look", tell("look", (plan := a_plan(), None, None)))
     monkeypatch.setattr(merging, "count_written", lambda *given: Written())
     monkeypatch.setattr(merging, "merge", lambda *given: sends("merge"))
-    monkeypatch.setattr(publishing, "prepare_commit", lambda tools, *given: (tools.commit.prepare(state), None))
+    monkeypatch.setattr(publishing, "prepare_commit", lambda tools, *given: (*tools.commit.prepare(state), None))
     monkeypatch.setattr(publishing, "_beside_a_view", lambda *given: sends("publish"))
     monkeypatch.setattr(publishing, "clean_up", lambda *given: sends("clean_up"))
     run: Any = SimpleNamespace(plan=plan, tools=SimpleNamespace(commit=commit, warehouse=None))
     phase, began = "", []
     for step in phases.phases(run):
-        if isinstance(step, Begin):
-            phase = step.phase
+        if isinstance(step, str):
+            phase = step
             began.append(phase)
         else:
             told.append(step.purpose)

@@ -219,7 +219,7 @@ def test_two_queries_in_two_analyzed_plans(pair: tuple[str, str]) -> None:
 
 
 def chain(name: str, rows: int = 1) -> Chain:
-    return Chain(name, rows, 0, 0, 0, None, None)
+    return Chain(name, rows, 0, 0, 0, None)
 
 
 def a_state(**changes: object) -> State:

@@ -15,6 +15,7 @@ from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.commit_records import CREATE_TABLE, CREATE_VIEW
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.graph.lineage import FEED
 from dbt.adapters.sparktemporal.inputs.changing.capture import BYTES_OF_ROW, Capture
 from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
 from dbt.adapters.sparktemporal.inputs.changing.conflicts import Busy
@@ -22,8 +23,7 @@ from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, Del
 from dbt.adapters.sparktemporal.inputs.changing.query_fingerprint import QueryFingerprint
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
 from dbt.adapters.sparktemporal.run import counting, fence, merging, publishing, write_chains
-from dbt.adapters.sparktemporal.run.commit import Commit, Prepared, ViewTexts
-from dbt.adapters.sparktemporal.run.phases import Begin
+from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
 from dbt.adapters.sparktemporal.run.phases import phases as phases_of
 from dbt.adapters.sparktemporal.run.plan import Definition, Neighbours, RunPlan
 from dbt.adapters.sparktemporal.run.plan_run import begin
@@ -51,8 +51,8 @@ def a_plan(action: str = ADVANCED, moved: bool = True, **changes: Any) -> RunPla
     why = "2 new files of 5" if moved else "no change"
     delta = CoreDelta(DeltaKind.INCREMENTAL if moved else DeltaKind.SAME, why if moved else "", read={"s.t": None})
     capture = Capture(
-        {"s.t": Input("s.t", FILES)}, {"s.t": InputChange(why, same=not moved)}, {"c0": delta},
-        QueryFingerprint(()), keeps=not moved, manifest="SELECT 1" if moved else None, counts={"s.t": 2},
+        {"s.t": Input("s.t", FILES, "SELECT 1")}, {"s.t": InputChange(why, same=not moved)}, {"c0": delta},
+        QueryFingerprint(()), manifest="SELECT 1" if moved else None, counts={"s.t": 2},
     )  # fmt: skip
     plan = RunPlan(
         target=TARGET,
@@ -63,7 +63,7 @@ def a_plan(action: str = ADVANCED, moved: bool = True, **changes: Any) -> RunPla
         run_id=RUN,
         old=a_state(),
         existing=("m", "m__live", "m__diffs"),
-        decision=Decision(action, "", T0 + 1000, T0, T0, None),
+        decision=Decision(action, "", T0 + 1000, T0, None),
         model=Model(model, (core,), "SELECT * FROM mz_core_c0", ("timestamp",), ()),
         columns=COLUMNS,
         capture=capture,
@@ -128,9 +128,18 @@ def test_a_core_that_was_read_in_full_is_not_read_again_for_counts() -> None:
     assert counting.asks_for_all(plan) and len(counting.not_stored(None, plan)) == 1
 
 
+def test_what_is_remembered_of_files() -> None:
+    """Nothing is kept where no input has a list of files, and such a run may have nothing to commit all the same."""
+    plan = a_plan(moved=False)
+    bare = replace(plan.capture, inputs={"s.t": Input("s.t", FILES)})
+    assert plan.capture.keeps and not bare.keeps and not a_plan().capture.keeps
+    assert plan.is_noop and replace(plan, capture=bare).is_noop
+    assert "writes  manifest    none" in str(replace(plan, capture=bare))
+
+
 def test_a_feed_wants_each_frontier() -> None:
     """Without a change of an input the frontier moves all the same, so that rows which left by the clock are told."""
-    fed = a_plan(moved=False, neighbours=Neighbours(has_feed=True))
+    fed = a_plan(moved=False, neighbours=Neighbours(macros=frozenset([FEED])))
     assert not fed.is_noop
     assert replace(fed, decision=replace(fed.decision, as_of=T0)).is_noop
 
@@ -183,12 +192,12 @@ def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str, first: st
     monkeypatch.setattr(write_chains, "look", lambda *given: (plan, looks.pop(0), None))
     monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 5)
     monkeypatch.setattr(merging, "count_written", lambda *given: Written())
-    monkeypatch.setattr(publishing, "prepare_commit", lambda *given: (Prepared(a_state(), ()), None))
+    monkeypatch.setattr(publishing, "prepare_commit", lambda *given: (a_state(), [], None))
     monkeypatch.setattr(publishing, "publish", lambda *given: [])
     monkeypatch.setattr(publishing, "clean_up", lambda *given: [])
     texts = ViewTexts(Warehouse(lambda sql: []), TARGET, None, first)
     run = Writer(texts.warehouse, plan, Commit(texts, LAST, ""))
-    found = [step.phase for step in phases_of(run) if isinstance(step, Begin)]
+    found = [step for step in phases_of(run) if isinstance(step, str)]
     list(run.steps(lambda sql: None))
     assert run.finished and {*found, "begin"} == set(run.seconds)
     return found

@@ -65,7 +65,7 @@ def test_a_written_state_is_read_whole() -> None:
         Kept(rows_because="config aggregates: rows", by_config=True),
         Kept(),
     ]
-    peeled = Chain(f"m__diffs_{RUN}_c1", 7, 0, 0, 9, None, None, True, ((0, 3), (64, 4)), None, 15, 0, 9)
+    peeled = Chain(f"m__diffs_{RUN}_c1", 7, 0, 0, 9, None, True, ((0, 3), (64, 4)), None, 15, 0, 9)
     assert state.cores[1].chains == (peeled,)
     assert state.tables == (
         f"m__diffs_{RUN}", "m__diffs_018dfa3cc80deadbeee00", f"m__diffs_{RUN}_c1", f"m__inputs_{RUN}", f"m__stats_{RUN}"
@@ -112,6 +112,12 @@ def test_fields_that_a_state_may_lack() -> None:
         payload.pop(later, None)
     state = state_of_payload(payload)
     assert (state.read_by, state.refreshes, state.late, state.past, state.files) == ((), None, None, (), {})
+
+
+def test_a_field_of_chains_that_others_tell() -> None:
+    """Earlier code wrote it. It is read over, and not written again."""
+    assert '"min_until"' in (STATES / "state_format_2.sql").read_text()
+    assert "min_until" not in json.dumps(payload_of(written()))
 
 
 def test_what_no_version_wrote() -> None:

@@ -69,7 +69,7 @@ def columns(count: int) -> tuple[tuple[str, str], ...]:
 
 
 def a_state(width: int = 2, corrections: int = 1, **changes: object) -> State:
-    chains = tuple(Chain(f"m__diffs_{RUN}", 5, corrections, 0, 9, 3, None) for _ in range(3))
+    chains = tuple(Chain(f"m__diffs_{RUN}", 5, corrections, 0, 9, 3) for _ in range(3))
     base = State(
         model="m", schema="`s`", run=RUN, since=0, frontier=20, started_at=10, offset=100, expiration=110,
         core_hash="h", residual="SELECT * FROM mz_core_c0", columns=columns(width),
@@ -106,7 +106,7 @@ def test_a_narrow_model_asks_nothing_more() -> None:
 
 def test_two_arms_are_only_where_they_fit() -> None:
     """The plain text of a read takes their place, and only then the shorter forms."""
-    chain = Chain(f"m__diffs_{RUN}", 5, 0, 0, 9, 3, None, bucketed=True, edges_from=0)
+    chain = Chain(f"m__diffs_{RUN}", 5, 0, 0, 9, 3, bucketed=True, edges_from=0)
     forms = []
     for width in range(40, 130, 10):
         state = a_state(width, cores=(CoreState("c0", columns(width), (chain,) * 3),))
@@ -120,7 +120,7 @@ def test_two_arms_are_only_where_they_fit() -> None:
 
 def test_an_unknown_edge_is_no_edge() -> None:
     """Of a chain that an earlier version wrote it is not known how its buckets grow: one arm reads it."""
-    known, unknown = (Chain("c", 5, 0, 0, 0, 3, None, bucketed=True, edges_from=edges) for edges in (7, None))
+    known, unknown = (Chain("c", 5, 0, 0, 0, 3, bucketed=True, edges_from=edges) for edges in (7, None))
     read = {c.edges_from: intervals_read.read((c,), "s", columns(1), "9L", 0) for c in (known, unknown)}
     assert read[7].count("UNION ALL") == 1 and read[7].count("mz_until") == 2  # in one arm alone
     assert "UNION ALL" not in read[None] and "mz_bucket > 9L" in read[None]
@@ -296,7 +296,7 @@ def test_what_makes_a_text_long_is_what_is_advised() -> None:
     denied = Spark()
     denied.rows = lambda sql: (_ for _ in ()).throw(RuntimeError("Permission denied: user=a"))  # type: ignore[method-assign]
     with pytest.raises(Refusal, match="the user of this connection may not"):
-        ViewTexts(Warehouse(denied.rows), TARGET, ViewInfo("", {}, None, "ALTER VIEW"))._keeps(40_000)
+        ViewTexts(Warehouse(denied.rows), TARGET, ViewInfo("", {}, None, "ALTER VIEW"))._denial(40_000)
 
 
 def test_the_thin_view_of_a_wide_model() -> None:

@@ -87,9 +87,9 @@ def a_plan(stored: int, new: int, full: bool = False, config: Mapping[str, Any] 
     change = InputChange("changed", added=part, files=(("f", new * WIDE, T0, ""),))
     capture = Capture(
         {"s.t": Input("s.t", files)}, {"s.t": change}, {"c0": CoreDelta(kind, "why", read={"s.t": part})},
-        QueryFingerprint(()), keeps=False, manifest=None, counts={"s.t": every if full else new},
+        QueryFingerprint(()), counts={"s.t": every if full else new},
     )  # fmt: skip
-    chain = Chain("m__diffs_1", stored, 0, T0, T0, T0, None)
+    chain = Chain("m__diffs_1", stored, 0, T0, T0, T0)
     return RunPlan(
         target=ModelRelations("`s`", "m"),
         config=TemporalConfig.parse("m", config or {}),
@@ -99,7 +99,7 @@ def a_plan(stored: int, new: int, full: bool = False, config: Mapping[str, Any] 
         run_id="018dfa3cc80deadbeef00",
         old=replace(a_state(), cores=(CoreState("c0", COLUMNS, (chain,)),)),
         existing=("m", "m__live", "m__diffs"),
-        decision=Decision(ADVANCED, "", T0 + 1000, T0, T0, None),
+        decision=Decision(ADVANCED, "", T0 + 1000, T0, None),
         model=Model(ParsedModel.of(SQL), (core,), "SELECT * FROM mz_core_c0", ("timestamp",), ()),
         columns=COLUMNS,
         capture=capture,
@@ -153,8 +153,8 @@ def test_the_choice_and_its_reason() -> None:
         ({"change_capture": "append", "append_column": "id"}, {}, "change_capture: append"),
         ({"full_refresh": False}, {}, "full_refresh: false"),
         ({}, {"readers": [ModelRelations("`s`", "above")]}, "a temporal view over it"),
-        ({}, {"has_feed": True}, "a feed of it"),
-        ({}, {"is_read_back": True}, "a query of its past"),
+        ({}, {"macros": frozenset(["temporal_feed"])}, "a feed of it"),
+        ({}, {"macros": frozenset(["temporal_as_of"])}, "a query of its past"),
     ],
 )
 def test_the_past_is_kept_for_whom_it_needs(config: dict[str, Any], neighbours: dict[str, Any], keeps: str) -> None:

@@ -269,8 +269,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             inputs=dependences(lineage),
             in_the_way=existing is not None and not existing.is_view,
             known=self._known_relations(relation),
-            has_feed=lineage.has_feed(),
-            is_read_back=lineage.is_read_back(),
+            macros=lineage.macros_over(),
         )
 
     def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:

@@ -17,8 +17,10 @@ Node = Mapping[str, Any]
 
 TEMPORAL, VIEW, EPHEMERAL = "temporal_view", "view", "ephemeral"
 
+#: the macro that reads each change of a model
+FEED = "temporal_feed"
 #: the macros that read a model at earlier instants
-_OF_THE_PAST = ("temporal_as_of", "temporal_at", "temporal_changes", "temporal_diffs", "temporal_feed")
+OF_THE_PAST = ("temporal_as_of", "temporal_at", "temporal_changes", "temporal_diffs", FEED)
 
 
 def materialized(node: Node) -> str | None:
@@ -91,18 +93,8 @@ class Lineage:
                     queue.append(child)
         return found
 
-    def has_feed(self) -> bool:
-        """Whether a model of the project calls `temporal_feed` and reads the model."""
-        return self._is_read_by("temporal_feed")
-
-    def is_read_back(self) -> bool:
-        """Whether a node of the project reads what the model was before its last run."""
-        return self._is_read_by(*_OF_THE_PAST)
-
-    def _is_read_by(self, *macros: str) -> bool:
-        """Whether a node of the project calls one of some macros and reads the model."""
-        return any(
-            self.model.get("unique_id") in node.get("depends_on", {}).get("nodes", [])
-            and any(macro.rpartition(".")[2] in macros for macro in node["depends_on"].get("macros", []))
-            for node in self._nodes.values()
-        )
+    def macros_over(self) -> frozenset[str]:
+        """The macros that are called by the nodes of the project that read the model."""
+        above = (node.get("depends_on", {}) for node in self._nodes.values())
+        reading = (depends for depends in above if self.model.get("unique_id") in depends.get("nodes", []))
+        return frozenset(macro.rpartition(".")[2] for depends in reading for macro in depends.get("macros", []))

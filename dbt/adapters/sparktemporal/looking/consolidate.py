@@ -21,6 +21,7 @@ from ..run.commit import Commit
 from ..run.published_view import Docs
 from ..run.standing_views import StandingViews
 from ..temporal.clock.instants import format_instant
+from ..temporal.clock.schedule import readable_from
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import CoreState, State
@@ -56,14 +57,13 @@ def consolidate(
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
     commit = Commit.of_operation(warehouse, target, state)
-    if not commit.is_in_table():
+    if not commit.texts.is_table:
         if views.has("__diffs"):
             ownership.refuse_foreign_diffs(warehouse, target)
         for step in fence.fence(warehouse, target, displaced):
             warehouse.rows(step.sql)
     refuse_incomplete(warehouse, target.model, [(target.schema, chain) for chain in state.chains])
-    past = state.frontier - (config.retain_history or 0)
-    since = max(state.since, state.refreshes.last(past) if state.refreshes else past)
+    since = readable_from(state.since, state.frontier, config.retain_history, state.refreshes)
     using = f" {ownership.using(target, config.file_format)}"
     cores = tuple(_one(warehouse, target, state, core, run_id, using, since) for core in state.cores)
     swept = chain_rules.sweep(
@@ -76,16 +76,16 @@ def consolidate(
         lambda: upstream.held(warehouse, target, readers),
         lambda table: ownership.is_marked(warehouse, target, table),
     )
-    prepared = commit.prepare(state.advanced(run=run_id, since=since, cores=cores, retired=swept.retired))
-    commit.send(prepared)
-    for step in [*_published(views, commit, prepared.state), *fence.drops(target, swept.drop, "no longer read")]:
+    new, statements = commit.prepare(state.advanced(run=run_id, since=since, cores=cores, retired=swept.retired))
+    commit.send(statements)
+    for step in [*_published(views, commit, new), *fence.drops(target, swept.drop, "no longer read")]:
         warehouse.rows(step.sql)
     outcome = "all instants can be read as before"
     if since > state.since:
         outcome = f"instants before {format_instant(since)} can no longer be read (retain_history keeps them)"
     return {
         "diffs_before": sum(c.rows for c in state.chains),
-        "diffs_after": sum(c.rows for c in prepared.state.chains),
+        "diffs_after": sum(c.rows for c in new.chains),
         "since_before": format_instant(state.since),
         "since": format_instant(since),
         "outcome": outcome,
@@ -95,7 +95,7 @@ def consolidate(
 def _published(views: StandingViews, commit: Commit, new: State) -> list[Statement]:
     """The statements that bring the relations for readers up to date with the commit."""
     target, readable = commit.texts.target, commit.texts.updates(new.cores, new.schema)
-    if commit.is_in_table():
+    if commit.texts.is_table:
         live = commit.confirm(new.run)
         assert live is not None
         return outside_views.publish(views.warehouse, target, new, live.text, readable, None, Docs(), False)

@@ -22,6 +22,7 @@ from ..temporal.diffs.stores import store_of
 from ..temporal.predicates import clock_text
 from ..temporal.rewrite.model import Model
 from ..temporal.sql.spark.errors import SparkError, spark_words
+from ..temporal.sql.spark.settings import ZONE
 from ..temporal.sql.text.dialect import render
 from ..temporal.sql.text.readable import in_words
 
@@ -39,7 +40,7 @@ def explain(
     """
     warehouse = Warehouse(types)
     with in_words(sql), _as_refusals():
-        settings = {**warehouse.settings(), "spark.sql.session.timeZone": zone}
+        settings = {**warehouse.settings(), ZONE: zone}
         model = understand(warehouse, sql, settings, warehouse.version(), as_of, None, "groups")
         written = clock_text.written_at(model.written, model.calls, f"{as_of}L")
         columns = tuple((name, kind) for name, kind in warehouse.describe(written))
@@ -99,7 +100,7 @@ def _state(
 ) -> State:
     """The state that a first run would commit, with placeholders for what only a run knows, such as numbers of rows."""
     tables = {core.name: chain_rules.chain_name(target.model, _RUN, core.name) for core in model.cores}
-    chains = {name: (Chain(table, 1, 0, None, None, None, None),) for name, table in tables.items()}
+    chains = {name: (Chain(table, 1, 0, None, None, None),) for name, table in tables.items()}
     return State(
         model=target.model,
         schema=target.schema,

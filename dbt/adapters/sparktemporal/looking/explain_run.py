@@ -51,7 +51,7 @@ def _numbers(run: Writer) -> dict[tuple[str, str], dict[str, Any]]:
     plan, decision = run.plan, run.plan.decision
     instants = {
         "as of": decision.as_of,
-        "started": decision.started_at,
+        "started": plan.started_at,
         "since": plan.since(),
         "expiration": decision.expiration,
     }

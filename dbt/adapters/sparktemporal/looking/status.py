@@ -80,10 +80,11 @@ def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str, d
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_restart of {state.model}")
     commit = Commit.of_operation(warehouse, target, state)
-    if displaced and not commit.is_in_table():
+    if not commit.texts.is_table:
         for step in fence.fence(warehouse, target, displaced):
             warehouse.rows(step.sql)
-    commit.send(commit.prepare(state.advanced(run=run_id, restart=True)))
+    _, statements = commit.prepare(state.advanced(run=run_id, restart=True))
+    commit.send(statements)
 
 
 @dataclass(frozen=True)

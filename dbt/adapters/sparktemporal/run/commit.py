@@ -54,15 +54,6 @@ _SKEW = 60_000
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A state that is to be published."""
-
-    state: State
-    #: the commit is the last one
-    statements: tuple[Statement, ...]
-
-
-@dataclass(frozen=True)
 class Commit:
     """A commit that is to follow another commit, or to be the first."""
 
@@ -72,24 +63,13 @@ class Commit:
     after: str | None
     #: the advice when another run has committed
     again: str
-    #: whether the schema is listed first: to DESCRIBE a view that is gone would log an error on the server. A run has
-    #: listed the schema already
-    is_looked_up: bool = False
-    #: whether a first commit is sent without a look. CREATE VIEW fails where a view is; `is_overtaken` tells why
-    create_tells: bool = False
 
     @staticmethod
     def of_operation(warehouse: Warehouse, target: ModelRelations, state: State) -> Commit:
         """The commit of an operation on a model whose state was read."""
         again = f"the same again, when no run of {target.model} is going on"
-        texts = ViewTexts(warehouse, target, None, kept=state.view_size)
-        return Commit(texts, state.run, again, is_looked_up=True)
-
-    def is_in_table(self) -> bool:
-        """Whether the commits of the model go to a table, as the catalog has no views."""
-        if self.texts.live is None:
-            self.texts.live = self._live(self.after)
-        return self.texts.is_table
+        live = live_view(warehouse, target, [f"{target.model}__live"])
+        return Commit(ViewTexts(warehouse, target, live, kept=state.view_size), state.run, again)
 
     def is_due(self) -> bool:
         """Whether the live commit still is the commit to follow."""
@@ -111,20 +91,20 @@ class Commit:
         if self._run_of(self._live(self.after)) != run:
             self._expected(self.after, "before")
 
-    def prepare(self, state: State) -> Prepared:
-        """The statements that publish a state. Raises ForeignRelation or TemporalError."""
-        is_first = self.after is None and self.create_tells
-        live = None if is_first else self._expected(self.after, "before")
-        if self.texts.live is None:
-            self.texts.live = live
-        verb = live.rewrite if live else self.texts.first
-        state, statements = self.texts.committing(state, verb, self.after)
-        lock.refuse_lost(self.texts.warehouse, self.texts.target, state.run, self.again)  # as late as can be
-        return Prepared(state, tuple(statements))
+    def prepare(self, state: State) -> tuple[State, list[Statement]]:
+        """(the state as it is published, the statements that publish the state, the commit last).
 
-    def send(self, prepared: Prepared) -> None:
+        Raises ForeignRelation or TemporalError. A first commit is sent without a look: CREATE VIEW fails where a view
+        is, and `refuse_other` tells why.
+        """
+        live = None if self.after is None else self._expected(self.after, "before")
+        prepared = self.texts.committing(state, live.rewrite if live else self.texts.first, self.after)
+        lock.refuse_lost(self.texts.warehouse, self.texts.target, state.run, self.again)  # as late as can be
+        return prepared
+
+    def send(self, statements: Sequence[Statement]) -> None:
         """Execute the statements of an operation. The statements of a run are executed by a phase."""
-        for statement in prepared.statements:
+        for statement in statements:
             self.texts.warehouse.rows(statement.sql)
 
     def confirm(self, run: str) -> ViewInfo | None:
@@ -152,9 +132,8 @@ class Commit:
         return live
 
     def _live(self, run: str | None) -> ViewInfo | None:
-        is_known = run is not None and not self.is_looked_up
-        target = self.texts.target
-        return live_view(self.texts.warehouse, target, [f"{target.model}__live"] if is_known else None)
+        target = self.texts.target  # to DESCRIBE a view that is gone would log an error on the server
+        return live_view(self.texts.warehouse, target, None if run is None else [f"{target.model}__live"])
 
     @staticmethod
     def _run_of(live: ViewInfo | None) -> str | None:
@@ -173,8 +152,6 @@ class ViewTexts:
     first: str = CREATE_VIEW
     #: the bytes of the longest text that the catalog is known to keep
     kept: int = 0
-    #: the reason why the catalog keeps no longer text
-    denied: str = ""
 
     @property
     def is_table(self) -> bool:
@@ -184,12 +161,13 @@ class ViewTexts:
     def fits(self, text: str) -> bool:
         return len(text) <= VIEW_TEXT_LIMIT or _size(text) <= self.kept or self._has_no_limit
 
-    def _keeps(self, size: int) -> bool:
-        """Whether the catalog keeps a view text of `size` bytes, by a probe that creates such a view."""
+    def _denial(self, size: int) -> str:
+        """Why the catalog keeps no view text of `size` bytes, by a probe that makes such a view; "" if it keeps it."""
         schema = self.target.views_in if self.is_table else self.target.schema
         error = view_probe.refusal(self.warehouse, self.target, schema or self.target.schema, size)
-        self.kept, self.denied = (size, "") if error is None else (self.kept, spark_words(without_trace(str(error))))
-        return error is None
+        if error is None:
+            self.kept = size
+        return "" if error is None else spark_words(without_trace(str(error)))
 
     @cached_property
     def _has_no_limit(self) -> bool:
@@ -205,22 +183,19 @@ class ViewTexts:
         return int(self.warehouse.version().split(".")[0]) >= 4
 
     def committing(self, state: State, verb: str, after: str | None) -> tuple[State, list[Statement]]:
-        """(the state as it is published, the statements that publish the state, the commit last).
-
-        after: the run that committed before.
-        """
+        """As `Commit.prepare`. verb: of the commit. after: the run that committed before."""
         steps: list[Statement] = []
         found = self._fitting(state)
         if found is None and self._has_star_except and not compact_sql.can_write(state):
             state, steps = self._with_chains(state)
             found = self._fitting(state)
-        if found is None and self._keeps(size := self._smallest(state)):
+        if found is None and not (denial := self._denial(size := self._smallest(state))):
             found = self._fitting(state)
         if found is None:
             raise Explained(
                 "ST514",
                 f"a view text of {size:,} characters for {state.model}__live",
-                f"the catalog does not keep one so long: {self.denied}",
+                f"the catalog does not keep one so long: {denial}",
                 _shorter(state, size),
             )
         state, text, form = found
@@ -249,13 +224,13 @@ class ViewTexts:
         if self._fitting(later) is not None and self.fits(updates):
             return
         size = max(self._smallest(later), _size(updates))
-        if self._keeps(size):
+        if not (denial := self._denial(size)):
             return
         columns = quantity(len(later.columns), "column")
         raise Refusal(
             "ST515",
             f"{later.model}, a model of {columns} whose view may take {size:,} characters",
-            f"the catalog does not keep a view so long, so runs would fail once its inputs are updated: {self.denied}",
+            f"the catalog does not keep a view so long, so runs would fail once its inputs are updated: {denial}",
             _shorter(later, size) + ("" if self._has_star_except else "; from Spark 4 on the texts are shorter")
             if has_clock
             else _LIVE,
@@ -296,7 +271,7 @@ class ViewTexts:
                 rows = intervals_sql.no_rows([*core.columns, *store_of(core).times_and_sums])
                 create = f"CREATE TABLE {self.target.table(name)} USING parquet {marked(self.target)} AS\n{rows}"
                 steps.append(Statement(f"{core.name}: no rows", create))
-                core = replace(core, chains=(Chain(name, 0, 0, None, None, None, None),))
+                core = replace(core, chains=(Chain(name, 0, 0, None, None, None),))
             cores.append(core)
         return replace(state, cores=tuple(cores)), steps
 

@@ -34,7 +34,7 @@ from .plan import RunPlan
 from .progress import Counts, Reading, Tools
 
 #: columns of a store's `count`
-_COUNTS = 10
+_COUNTS = 9
 #: the bytes of the file that a row begins, by Spark's hidden column, and their sum
 _SIZES = "*, IF(_metadata.row_index = 0, _metadata.file_size, 0L) AS mz_n"
 _SIZE = "coalesce(sum(mz_n), 0)"

@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from ..plurals import quantity, size
+from ..temporal.diffs.state import State
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.rewrite.evaluated import Evaluated
 from ..temporal.rewrite.model import Model
 from ..temporal.sql.text.dialect import fragment, quote
-from .commit import Prepared
 from .plan import RunPlan
 from .progress import Written
 
@@ -52,11 +52,11 @@ def refuse(plan: RunPlan) -> None:
         )
 
 
-def warning(plan: RunPlan, commit: Prepared | None, written: Written) -> str:
+def warning(plan: RunPlan, committed: State | None, written: Written) -> str:
     """The warning of the first run with this text of the model, under `full_store: warn`; "" for none."""
-    if plan.config.full_store != "warn" or not plan.model.whole or plan.is_told or commit is None:
+    if plan.config.full_store != "warn" or not plan.model.whole or plan.is_told or committed is None:
         return ""
-    stored = {core.name: sum(chain.rows for chain in core.chains) for core in commit.state.cores}
+    stored = {core.name: sum(chain.rows for chain in core.chains) for core in committed.cores}
     kept = [Weight(core, stored[core.name], written.sizes.get(core.name)) for core in plan.model.whole]
     return f"temporal_view {plan.target.model} keeps {told(plan.model, kept)}"
 

@@ -37,9 +37,9 @@ from .progress import Tools
 
 def find(tools: Tools, plan: RunPlan) -> tuple[str, ...]:
     """Queries of the late rows, one for each statement that writes them; none where the run does not look for them."""
-    if not plan.config.store_late or plan.old is None or plan.decision.rebuilds:
+    if not plan.config.store_late or plan.built_on is None:
         return ()
-    found = {core.name: _missed(tools, plan, core, plan.old.frontier) for core in plan.changed}
+    found = {core.name: _missed(tools, plan, core, plan.built_on.frontier) for core in plan.changed}
     rows = {name: sql for name, sql in found.items() if sql}
     queries = late_sql.of_run(plan.model.cores, rows, plan.run_id, plan.decision.as_of)
     if any(CHANGES_OF_DELTA in query for query in queries):

@@ -24,9 +24,8 @@ from . import rights
 #: pauses between two looks at a lock (s)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
-_held: set[str] = set()
-#: runs that found their lock free -> when they took it (s)
-_taken: dict[str, float] = {}
+#: the runs of this process with a lock -> when they took it (s), if they found it free
+_held: dict[str, float | None] = {}
 _held_guard = threading.Lock()
 
 
@@ -38,7 +37,7 @@ def take_lock(warehouse: Warehouse, target: ModelRelations, clock: int, patience
     """
     token = chain_rules.new_run_id(clock)
     with _held_guard:
-        _held.add(token)
+        _held[token] = None
     try:
         with rights.in_words(target):
             displaced = _create_lock(warehouse, target, clock, token, patience)
@@ -62,7 +61,7 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token
         try:
             warehouse.rows(create)
             if is_first:
-                _taken[token] = asked
+                _held[token] = asked
             return [run for run in displaced if chain_rules.run_clock(run) is not None]
         except SparkError as error:
             error.expect(Cause.ALREADY_THERE)
@@ -174,18 +173,17 @@ def _process_start(pid: int) -> str:
 
 def forget_lock(token: str) -> None:
     with _held_guard:
-        _held.discard(token)
-        _taken.pop(token, None)
+        _held.pop(token, None)
 
 
 def was_free(token: str) -> bool:
     """Whether a run took its lock at the first try: it waited for nobody."""
-    return token in _taken
+    return _held.get(token) is not None
 
 
 def is_sure(run_id: str) -> bool:
     """Whether a run found its lock free, and so lately that no other run can have taken the lock over."""
-    taken = _taken.get(chain_rules.first_id(run_id))
+    taken = _held.get(chain_rules.first_id(run_id))
     return taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000
 
 

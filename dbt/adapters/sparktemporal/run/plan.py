@@ -10,13 +10,14 @@ from .. import other_configs
 from ..engine import ownership
 from ..engine.known_relations import KnownRelations
 from ..engine.model_relations import ModelRelations
+from ..graph.lineage import FEED
 from ..inputs.changing.capture import Capture, Request
 from ..inputs.observing.manifest import Manifest
 from ..inputs.observing.observe import Input
 from ..plurals import quantity
 from ..temporal.clock.expiration import Dependence, Expiry
 from ..temporal.clock.instants import format_duration, format_instant
-from ..temporal.clock.schedule import Refreshes
+from ..temporal.clock.schedule import Refreshes, readable_from
 from ..temporal.decision import ADVANCED, hash_cores
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
@@ -52,10 +53,8 @@ class Neighbours:
     in_the_way: bool = False
     #: the relations of the schema as dbt listed them; None: the run asks
     known: KnownRelations | None = None
-    #: whether a model reads the changes up to the frontier
-    has_feed: bool = False
-    #: whether a node of the project reads earlier instants of the model
-    is_read_back: bool = False
+    #: the macros that are called by the nodes of the project that read the model
+    macros: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +86,10 @@ class RunPlan(Request):
         A later frontier alone is committed where a feed reads the model, or the model has refreshes.
         """
         old, d = self.old, self.decision
-        if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled or not self.capture.keeps:
+        if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled:
             return False
         # a feed needs each frontier, and a refresh is committed once, with the rows of its instant
-        if (self.neighbours.has_feed or self.refreshes) and d.as_of > old.frontier:
+        if (FEED in self.neighbours.macros or self.refreshes) and d.as_of > old.frontier:
             return False
         if self.config.store_late and old.late is None or self.config.at_function != old.at_function:
             return False
@@ -198,22 +197,18 @@ class RunPlan(Request):
 
     def old_chains(self, core: str) -> list[Chain]:
         """The chains of a core that this run builds on, largest first."""
-        if self.old is None or self.decision.rebuilds:
-            return []
-        chains = [c for s in self.old.cores if s.name == core for c in s.chains]
+        chains = [c for s in (self.built_on.cores if self.built_on else ()) if s.name == core for c in s.chains]
         return chain_rules.largest_first([c for c in chains if c.rows])  # a chain without rows only tells the columns
 
     @property
     def latest(self) -> int:
         """The latest instant that `since` may become (ms)."""
-        past = self.decision.as_of - (self.config.retain_history or 0)
-        return max(self.decision.since, self.refreshes.last(past) if self.refreshes else past)
+        return readable_from(self.decision.since, self.decision.as_of, self.config.retain_history, self.refreshes)
 
     def to_peel(self, merged: Mapping[str, Sequence[Chain]]) -> dict[str, list[Chain]]:
         """Core -> its chains with too many due updates (`compaction`), where the run does not merge the core anyway."""
-        if self.old is None or self.decision.rebuilds:
-            return {}
-        found = {core.name: compaction.to_peel(core, self.latest) for core in self.old.cores}
+        cores = self.built_on.cores if self.built_on else ()
+        found = {core.name: compaction.to_peel(core, self.latest) for core in cores}
         return {name: chains for name, chains in found.items() if chains and name not in merged}
 
     def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
@@ -252,7 +247,7 @@ class RunPlan(Request):
 
         beyond_expiration: how many this run left out, None where it did not count.
         """
-        before = self.old.dropped if self.old and not self.decision.rebuilds else 0
+        before = self.built_on.dropped if self.built_on else 0
         if beyond_expiration is None:
             return before
         is_incremental = all(self.capture.cores[core.name].is_incremental for core in self.changed)
@@ -271,7 +266,7 @@ class RunPlan(Request):
         yield "model", self.target.name(), f"run {self.run_id}, over {self.old.run if self.old else 'nothing'}"
         does, why = ("unchanged", "nothing new") if self.is_noop else (d.action, "what the inputs did")
         yield "does", does, d.reason or why
-        for what, t in (("as of", d.as_of), ("started", d.started_at), ("since", self.since())):
+        for what, t in (("as of", d.as_of), ("started", self.started_at), ("since", self.since())):
             yield "clock", what, format_instant(t)
         why = f" ({self.expiry.why})" if self.expiry.why else ""
         yield "clock", "expiration", ("none" if d.expiration is None else format_instant(d.expiration)) + why

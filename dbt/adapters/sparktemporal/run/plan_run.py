@@ -294,7 +294,7 @@ def _explained(warehouse: Warehouse, plan: RunPlan, known: Routines, replayed: i
     refuse_of_session(model, explained, known)
     if plan.old is None or plan.old.written != model.written:
         local = timestamps.are_local(plan.invocation.settings)
-        printed = clock_text.printed_at(model.parsed, model.calls, f"{plan.decision.started_at}L", local)
+        printed = clock_text.printed_at(model.parsed, model.calls, f"{plan.started_at}L", local)
         of_text = warehouse.explain(warehouse.data(at)) if warehouse.stack else explained
         same_query.check(of_text, warehouse.explain(warehouse.data(printed)))
     columns = plans.columns(explained) or warehouse.describe(at)
@@ -306,7 +306,7 @@ def _refuse(warehouse: Warehouse, plan: RunPlan, texts: ViewTexts) -> None:
     """Refuse a run over chains that lost rows, a view that may become too long, and reads or stores that cost much."""
     if not (plan.capture.is_counted or plan.adds and warehouse.stack is None):
         refuse_incomplete(warehouse, plan.target.model, _built_on(warehouse, plan))
-    if plan.old is None or plan.decision.rebuilds:
+    if plan.built_on is None:
         model, expires, shown = plan.model, plan.decision.expiration, plan.refreshes
         schema = plan.target.schema
         longest = worst(plan.target.model, schema, plan.columns, model.cores, model.residual, expires, shown)

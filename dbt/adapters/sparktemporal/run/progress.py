@@ -9,10 +9,10 @@ from typing import Any
 from ..engine.warehouse import Warehouse
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
-from ..temporal.diffs.state import Chain
+from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.stores import Counted
 from ..temporal.rewrite.core import TypedCore
-from .commit import Commit, Prepared
+from .commit import Commit
 from .plan import RunPlan
 
 
@@ -107,7 +107,7 @@ class Progress:
     tools: Tools
     plan: RunPlan
     written: Written = field(default_factory=Written)
-    #: the commit, from the moment on at which it may be sent
-    prepared: Prepared | None = None
+    #: the state that the run commits, from the moment on at which the commit may be sent
+    prepared: State | None = None
     #: the statements so far
     sent: list[Statement] = field(default_factory=list)

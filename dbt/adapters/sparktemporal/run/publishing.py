@@ -16,7 +16,6 @@ from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.text.identifiers import Identifiers
 from . import at_function, late_rows, outside_views, past, published_view
-from .commit import Prepared
 from .counting import count
 from .fence import drops
 from .merging import is_large
@@ -31,8 +30,8 @@ GIVES_WAY = "the table of that name gives way"
 # -- the commit --
 
 
-def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[Prepared, Sweep]:
-    """The commit of the state that the run leaves, and the tables that may be dropped after it."""
+def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[State, list[Statement], Sweep]:
+    """(the state that the run leaves, the statements that commit the state, the tables to drop after the commit)."""
     cores = [_core_state(tools, plan, written, core) for core in plan.model.cores]
     manifest, files = written.manifest, dict(plan.capture.files)
     if plan.capture.keeps and plan.old is not None:
@@ -49,7 +48,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[Prepa
         run=plan.run_id,
         since=plan.since(written.merged),
         frontier=plan.decision.as_of,
-        started_at=plan.decision.started_at,
+        started_at=plan.started_at,
         offset=plan.expiry.offset,
         expiration=plan.decision.expiration,
         core_hash=plan.core_hash,
@@ -77,7 +76,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[Prepa
         max_restart_delay=plan.max_restart_delay,
         past=epochs,
     )
-    return tools.commit.prepare(state), sweep
+    return *tools.commit.prepare(state), sweep
 
 
 def _merged_away(plan: RunPlan, written: Written, named: Sequence[str]) -> list[str]:
@@ -128,16 +127,16 @@ def is_view_missing(tools: Tools, plan: RunPlan) -> bool:
     return plan.neighbours.in_the_way or plan.target.model not in Identifiers(plan.existing)
 
 
-def publish(tools: Tools, plan: RunPlan, commit: Prepared | None) -> list[Statement]:
-    """The statements that update the relations that people read. commit: of this run; None for no commit."""
-    state = commit.state if commit else plan.old
+def publish(tools: Tools, plan: RunPlan, committed: State | None) -> list[Statement]:
+    """The statements that update the relations that people read. committed: by this run; None for no commit."""
+    state = committed or plan.old
     assert state is not None
-    live = tools.commit.confirm(plan.run_id) if commit else None
+    live = tools.commit.confirm(plan.run_id) if committed else None
     if tools.commit.texts.is_table:
         steps = _beside_a_table(tools, plan, state, live)
     else:
-        steps = _beside_a_view(tools, plan, state, live, commit is not None)
-    if steps and commit is None and not tools.commit.is_due():
+        steps = _beside_a_view(tools, plan, state, live, committed is not None)
+    if steps and committed is None and not tools.commit.is_due():
         return []  # another run has committed meanwhile, and updates the views itself
     return steps
 

@@ -59,7 +59,7 @@ def report(run: Writer) -> dict[str, Any]:
         "updates_beyond_expiration": run.written.beyond_expiration,
         "rows_late": run.written.late,
         "chains_before": len(run.plan.old.chains) if run.plan.old else 0,
-        "chains": len(state.chains) if (state := run.prepared.state if run.prepared else run.plan.old) else None,
+        "chains": len(state.chains) if (state := run.prepared or run.plan.old) else None,
         "aggregates": [str(core.core.kept) for core in run.plan.model.cores if core.core.kept],
         "milliseconds": _since(run.plan.started),
         "phases": {name: int(seconds * 1000) for name, seconds in run.seconds.items()},
@@ -166,7 +166,7 @@ def _has_expired(run: Writer) -> str:
 
 def _expires_soon(run: Writer) -> str:
     d = run.plan.decision
-    if d.expiration is None or d.rebuilds or 5 * (d.expiration - d.as_of) >= d.expiration - d.started_at:
+    if d.expiration is None or d.rebuilds or 5 * (d.expiration - d.as_of) >= d.expiration - run.plan.started_at:
         return ""
     return (
         f"temporal_view {run.plan.target.model} expires at {format_instant(d.expiration)}, in "

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..graph.lineage import FEED, OF_THE_PAST
 from ..inputs.changing.capture import BYTES_OF_ROW
 from ..plurals import quantity
 from ..temporal.diffs import chains as chain_rules
@@ -136,7 +137,7 @@ def why_rebuild(plan: RunPlan) -> str:
 
 def _is_open(plan: RunPlan) -> bool:
     """Whether a run with changes goes on with what is stored, unless it chooses to rebuild."""
-    goes_on = plan.old is not None and not plan.writes_nothing and not plan.decision.rebuilds
+    goes_on = plan.built_on is not None and not plan.writes_nothing
     return goes_on and not plan.capture.is_same and not plan.invocation.sampled
 
 
@@ -151,8 +152,8 @@ def _needed_by(plan: RunPlan) -> str:
         "change_capture: append": config.append_column is not None,
         "full_refresh: false": plan.definition.config.get("full_refresh") is False,
         "a temporal view over it": bool(neighbours.readers),
-        "a feed of it": neighbours.has_feed,
-        "a query of its past": neighbours.is_read_back,
+        "a feed of it": FEED in neighbours.macros,
+        "a query of its past": not neighbours.macros.isdisjoint(OF_THE_PAST),
     }
     return next((name for name, is_needed in needs.items() if is_needed), "")
 

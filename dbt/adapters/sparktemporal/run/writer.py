@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..engine.warehouse import Warehouse
 from ..errors import Altered, TemporalError
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
+from ..temporal.diffs.chains import first_id
 from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors
 from . import announcing, fence, lock, rights
 from .commit import Commit
-from .phases import Begin, phases
+from .phases import phases
 from .plan import RunPlan
 from .progress import Progress, Tools, Written
 from .publishing import GIVES_WAY
@@ -38,7 +39,7 @@ class Writer(Progress):
         #: whether all phases were executed, so nothing must be undone
         self.finished = False
         self._anew: Callable[[], Writer] | None = None
-        self._token, self._locked = "", 0
+        self._locked = 0
 
     def under_lock(self, token: str, displaced: Sequence[str], anew: Callable[[], Writer] | None = None) -> None:
         """Tell the writer that the run has its lock. Nothing is written earlier.
@@ -46,9 +47,7 @@ class Writer(Progress):
         anew: observes and decides again, for the case that a rival has committed before the lock.
         """
         self.plan = self.plan.under(token, displaced)
-        self._anew, self._token, self._locked = anew, token, self.tools.warehouse.clock()
-        if anew is not None:
-            self.tools = replace(self.tools, commit=replace(self.tools.commit, create_tells=True))
+        self._anew, self._locked = anew, self.tools.warehouse.clock()
 
     def steps(
         self, execute: Callable[[str], object], tell: Callable[[str], None] = lambda line: None
@@ -67,14 +66,12 @@ class Writer(Progress):
         try:
             yield from self._phases(execute, tell)
         except (TemporalError, SparkError) as error:
-            if self._anew is None:
-                raise
-            if not isinstance(error, Altered) and not self._is_overtaken(error):
+            if self._anew is None or not (isinstance(error, Altered) or self._is_overtaken(error)):
                 if self._is_refused(error):
                     self.tools.commit.refuse_other(self.plan.run_id)
                 raise
             self._begin_again(self._anew)
-            yield from self._phases(execute, tell)
+            yield from self._steps(execute, tell)
 
     def _is_overtaken(self, error: Exception) -> bool:
         """Whether an error comes from a rival that committed before this run had its lock.
@@ -87,7 +84,7 @@ class Writer(Progress):
         if self.finished or self.prepared is not None and not self._is_refused(error):
             return False
         with suppress(TemporalError, SparkError):  # people should read the first error
-            is_ours = lock.is_held(self.tools.warehouse, self.plan.target, self._token)
+            is_ours = lock.is_held(self.tools.warehouse, self.plan.target, first_id(self.plan.run_id))
             return is_ours and self.tools.commit.is_overtaken(self.plan.run_id, self._locked)
         return False
 
@@ -108,8 +105,8 @@ class Writer(Progress):
         steps, began, phase = phases(self), self.plan.started, "begin"
         step = next(steps, None)
         while step is not None:
-            if isinstance(step, Begin):
-                began, phase = self._spent(phase, began), step.phase
+            if isinstance(step, str):
+                began, phase = self._spent(phase, began), step
                 if said := announcing.line(self.plan, phase):
                     tell(said)
                 step = next(steps, None)
@@ -136,10 +133,10 @@ class Writer(Progress):
         for step in phases(self, is_preview=True):
             if isinstance(step, Statement):
                 yield Step(phase, step)
-            elif step.phase == "look":
+            elif step == "look":
                 return
             else:
-                phase = step.phase
+                phase = step
 
     @property
     def script(self) -> str:

@@ -60,7 +60,6 @@ class Decision:
     action: str
     reason: str
     as_of: int
-    started_at: int
     since: int
     expiration: int | None
     #: the schedule from this run on, in which as_of is a refresh
@@ -133,7 +132,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         return rebuild(context, HYDRATED, "first run", clock)
     if invocation.sampled and not state.sampled:
         kept = "a sample of the inputs changes nothing of what was captured"
-        return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration, state.refreshes)
+        return Decision(CHECKED, kept, state.frontier, state.since, state.expiration, state.refreshes)
     if state.frontier - clock >= CLOCK_SKEW_MS:
         raise Explained(
             "ST503",
@@ -152,13 +151,13 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     if is_waiting and context.refreshes is not None:
         following = format_instant(context.refreshes.next(as_of + 1))
         why = f"refreshed every {format_duration(context.refreshes.every)}, next at {following}"
-        return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration, context.refreshes)
+        return Decision(WAITING, why, as_of, state.since, state.expiration, context.refreshes)
     # readers saw earlier instants by another schedule
     since = state.since if context.refreshes == state.refreshes else as_of
     if context.refreshes is None:
-        return Decision(ADVANCED, "", as_of, state.started_at, since, expires)
+        return Decision(ADVANCED, "", as_of, since, expires)
     refreshes = context.refreshes.with_refresh(as_of, since)
-    return Decision(ADVANCED, "", as_of, state.started_at, refreshes.known_from(since), expires, refreshes)
+    return Decision(ADVANCED, "", as_of, refreshes.known_from(since), expires, refreshes)
 
 
 def rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> Decision:
@@ -166,7 +165,7 @@ def rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> D
     as_of = context.known(as_of)
     expires = expirations.earliest(context.expiry.at(as_of), context.known_until)
     refreshes = context.refreshes and context.refreshes.with_refresh(as_of, as_of)
-    return Decision(action, reason, as_of, as_of, as_of, expires, refreshes)
+    return Decision(action, reason, as_of, as_of, expires, refreshes)
 
 
 def _why_rebuild(state: State, context: DecisionContext, as_of: int) -> str:

@@ -64,14 +64,22 @@ class Request:
     @property
     def asked(self) -> str:
         """The SQL of the model at an instant that is the same in every run until the next restart."""
-        return clock_text.written_at(self.model.written, self.model.calls, f"{self.decision.started_at}L")
+        return clock_text.written_at(self.model.written, self.model.calls, f"{self.started_at}L")
+
+    @property
+    def built_on(self) -> State | None:
+        """The last commit, if the run goes on with its chains; None for a first run and a rebuild."""
+        return None if self.decision.rebuilds else self.old
+
+    @property
+    def started_at(self) -> int:
+        """The instant of the last rebuild (ms), that of this run for a rebuild."""
+        return self.decision.as_of if self.built_on is None else self.built_on.started_at
 
     @property
     def own_chains(self) -> tuple[tuple[str, Chain], ...]:
         """(schema, chain) of each chain of the model that the run builds on."""
-        if self.old is None or self.decision.rebuilds:
-            return ()
-        return tuple((self.old.schema, chain) for chain in self.old.chains)
+        return tuple((self.built_on.schema, chain) for chain in self.built_on.chains) if self.built_on else ()
 
     @property
     def clock_range(self) -> Range:
@@ -101,12 +109,10 @@ class Capture:
     cores: Mapping[str, CoreDelta]
     #: of the query through which the inputs are read
     meaning: QueryFingerprint
-    #: whether the remembered lists of files are up to date
-    keeps: bool
     #: SQL of the files to remember in a table; None for no table
-    manifest: str | None
+    manifest: str | None = None
     #: the number of rows read
-    counts: Mapping[str, int]
+    counts: Mapping[str, int] = field(default_factory=dict)
     #: a query of the number of rows read of a small input, asked after the write
     uncounted: Mapping[str, str] = field(default_factory=dict)
     #: the files to remember themselves, where they are few
@@ -118,7 +124,7 @@ class Capture:
     def nothing(cores: Sequence[TypedCore]) -> Capture:
         """The capture of a run that does not look at its inputs."""
         same = {core.name: CoreDelta(DeltaKind.SAME) for core in cores}
-        return Capture({}, {}, same, QueryFingerprint((), is_bare=True), True, None, {})
+        return Capture({}, {}, same, QueryFingerprint((), is_bare=True))
 
     @property
     def read_by(self) -> tuple[str, ...]:
@@ -130,6 +136,12 @@ class Capture:
         """Whether the query has no views and functions, and all inputs are tables of files, or temporal views."""
         of_files = (Tracking.FILES, Tracking.STACKED)
         return self.meaning.is_bare and all(now.tracking in of_files for now in self.inputs.values())
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the lists of files that the last run remembered are still right, so that the commit names them."""
+        listed = [name for name, now in self.inputs.items() if now.listing]
+        return bool(listed) and all(self.changes[name].same for name in listed)
 
     @cached_property
     def read(self) -> dict[str, delta_query.TableDelta | None]:
@@ -218,10 +230,10 @@ def capture_inputs(
     found = _deltas(warehouse, request, analyzed, seen, changes, stacked, why)
     if any(not delta.is_same for delta in found.values()):
         observe.refresh(warehouse, seen.values())
-    keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
-    remembers = not keeps and request.remembers(lists)
-    manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
-    capture = Capture(seen, changes, found, meaning, keeps, manifest, {}, files=entries, is_counted=is_counted)
+    capture = Capture(seen, changes, found, meaning, is_counted=is_counted)
+    if not capture.keeps and request.remembers(lists):
+        manifest, entries = input_changes.to_remember(seen.values(), changes, files)
+        capture = replace(capture, manifest=manifest, files=entries)
     counts, uncounted = observe.count_rows(warehouse, capture.read, seen, capture.sizes, stacked, capture.few)
     return replace(capture, counts=counts, uncounted=uncounted)
 
@@ -232,9 +244,9 @@ def _observed(
     """(the present inputs, whether the chains that the run builds on were counted by the same statement)."""
     old, column = request.old, request.config.append_column
     remembered = None
-    if old is not None and not request.decision.rebuilds:
-        table = old.manifest if old.manifest in Identifiers(request.existing) else ""
-        remembered = Manifest.of(request.target, table, old.files)
+    if (built_on := request.built_on) is not None:
+        table = built_on.manifest if built_on.manifest in Identifiers(request.existing) else ""
+        remembered = Manifest.of(request.target, table, built_on.files)
     follow = AppendCursor(column, request.config.lookback or 0) if column else None
     chains = request.own_chains if warehouse.stack is None else ()
     counted = chain_files.counts_of(chains)
@@ -304,8 +316,8 @@ def _deltas(
 
 def _why_full(request: Request, meaning: QueryFingerprint) -> str:
     """The reason to read all inputs in full; empty for none."""
-    old = request.old
-    if request.decision.rebuilds or old is None:
+    old = request.built_on
+    if old is None:
         return request.decision.reason
     if request.config.change_capture == _ALL:
         return "config change_capture: full"

@@ -66,6 +66,15 @@ class Refreshes:
         return f"least({regular}, CASE{arms} END)" if arms else regular
 
 
+def readable_from(since: int, now: int, retention: int | None, refreshes: Refreshes | None) -> int:
+    """The first instant (ms) that stays readable where the past before `now` is let go.
+
+    since: the first instant that is readable before. retention: how much of the past stays (ms).
+    """
+    past = now - (retention or 0)
+    return max(since, refreshes.last(past) if refreshes else past)
+
+
 @dataclass(frozen=True)
 class TimeOfWeek:
     """A local time of one day of the week (0 is Monday), or of every day (None)."""

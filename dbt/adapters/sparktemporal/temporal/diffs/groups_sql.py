@@ -127,13 +127,13 @@ class GroupStore:
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
         """A query of statistics, for the whole chain or for each bucket.
 
-        They are: the number of updates, of negative updates, the range of times, two NULLs, the bucket (or NULL), a
-        NULL, the sum of mz_diff, and the size.
+        They are: the number of updates, of negative updates, the range of times, a NULL, the bucket (or NULL), a NULL,
+        the sum of mz_diff, and the size.
         """
         bucket = "mz_bucket" if bucketed else "NULL"
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
-            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT), sum(mz_diff), "
+            f"CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT), sum(mz_diff), "
             f"{size}\nFROM {table}" + ("\nGROUP BY mz_bucket" if bucketed else "")
         )
 

@@ -93,7 +93,7 @@ def _has_begun(chain: Chain, t: str, earliest: int) -> list[str]:
 
 
 def _has_not_ended(chain: Chain, t: str) -> list[str]:
-    has_ends = chain.max_from is None or chain.min_until is not None
+    has_ends = chain.max_from is None or chain.max_until is not None
     return [f"(mz_until IS NULL OR mz_until > {t})"] if has_ends else []
 
 

@@ -17,7 +17,7 @@ from .state import Chain, CoreState, State
 
 _LATE = 99_999_999_999_999
 _RUN = "f" * 24
-#: (max_from, min_until, whether bucketed) of a chain of intervals decide the conditions of its read
+#: (max_from, max_until, whether bucketed) of a chain of intervals decide the conditions of its read
 _READ = (
     (None, None, True), (None, None, False), (_LATE, None, True), (0, 0, True), (_LATE, None, False), (0, 0, False),
 )  # fmt: skip
@@ -61,6 +61,6 @@ def _chains(model: str, core: TypedCore) -> tuple[Chain, ...]:
     most = chain_rules.CHAIN_CAP if core.sums is None else chain_rules.MOST_CHAINS
     kinds = [_READ[i % len(_READ)] for i in range(most)]
     if core.sums is None:
-        return tuple(Chain(name, 1, 1, 0, last, end, None, bucketed) for last, end, bucketed in kinds)
+        return tuple(Chain(name, 1, 1, 0, last, end, bucketed) for last, end, bucketed in kinds)
     parts = ((0, 1), (_LATE, FEW_UPDATES + 1))
-    return tuple(Chain(name, 1, 1, 0, 0, None, None, b, parts, after=_LATE, first=_LATE) for _, _, b in kinds)
+    return tuple(Chain(name, 1, 1, 0, 0, None, b, parts, after=_LATE, first=_LATE) for _, _, b in kinds)

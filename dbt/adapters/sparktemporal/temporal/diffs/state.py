@@ -27,7 +27,7 @@ class Chain:
     negative: int
     min_from: int | None
     max_from: int | None
-    min_until: int | None
+    #: None too where no interval has an end
     max_until: int | None
     #: whether the table is partitioned by mz_bucket
     bucketed: bool = False

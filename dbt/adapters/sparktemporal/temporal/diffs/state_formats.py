@@ -15,6 +15,8 @@ from .input_state import as_json, of_json
 from .state import Chain, CoreState, Epoch, Late, State
 
 FORMAT = 2
+#: fields of a chain that earlier code wrote, and that others tell: min_until is None where max_until is
+_TOLD_BY_OTHERS = ("min_until",)
 
 
 def payload_of(state: State) -> dict[str, Any]:
@@ -47,10 +49,15 @@ def _core(fields: Mapping[str, Any]) -> CoreState:
     return CoreState(
         fields["name"],
         _pairs(fields["columns"]),
-        tuple(Chain(**{**chain, "parts": _pairs(chain["parts"])}) for chain in fields["chains"]),
+        tuple(map(_chain, fields["chains"])),
         None if fields["sums"] is None else _pairs(fields["sums"]),
         Kept(**fields["kept"]),
     )
+
+
+def _chain(fields: Mapping[str, Any]) -> Chain:
+    known = {name: value for name, value in fields.items() if name not in _TOLD_BY_OTHERS}
+    return Chain(**{**known, "parts": _pairs(known["parts"])})
 
 
 def _pairs(listed: Any) -> tuple[Any, ...]:

@@ -82,11 +82,11 @@ class IntervalStore:
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
         """A query of statistics, in the columns of `GroupStore.count`.
 
-        They are: the number of rows, of corrections, the ranges of mz_from and mz_until, a NULL for the bucket, the
-        number of intervals without an end, this number again (their rows stay for good), and the size.
+        They are: the number of rows, of corrections, the range of mz_from, the last mz_until, a NULL for the bucket,
+        the number of intervals without an end, this number again (their rows stay for good), and the size.
         """
         return (
-            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"
+            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), max(mz_until), NULL,\n"
             f"  count_if(mz_until IS NULL), count_if(mz_until IS NULL), {size}\nFROM {table}"
         )
 
@@ -166,12 +166,11 @@ def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Co
         negative=sum(part[1] or 0 for part in found),
         min_from=over(min, 2),
         max_from=over(max, 3),
-        min_until=over(min, 4),
-        max_until=over(max, 5),
+        max_until=over(max, 4),
         bucketed=since is not None,
         edges_from=since,
-        open=None if not found or found[0][7] is None else sum(part[7] or 0 for part in found),
-        parts=first_parts(sorted((part[6], part[0] or 0) for part in found if part[6] is not None)),
+        open=None if not found or found[0][6] is None else sum(part[6] or 0 for part in found),
+        parts=first_parts(sorted((part[5], part[0] or 0) for part in found if part[5] is not None)),
     )
-    sizes = [part[9] for part in found if part[9] is not None]
-    return Counted(chain, sum(part[8] or 0 for part in found), sum(sizes) if sizes else None)
+    sizes = [part[8] for part in found if part[8] is not None]
+    return Counted(chain, sum(part[7] or 0 for part in found), sum(sizes) if sizes else None)

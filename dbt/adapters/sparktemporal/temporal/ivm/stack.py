@@ -144,7 +144,7 @@ def _unquoted(found: re.Match[str]) -> str:
 
 def _known(identity: ChainId) -> Chain:
     """A chain of which only the identity is known."""
-    return Chain(identity.table, 1, 1, None, None, None, None, after=identity.after)
+    return Chain(identity.table, 1, 1, None, None, None, after=identity.after)
 
 
 def fingerprint_of(state: State) -> ChainsFingerprint:
