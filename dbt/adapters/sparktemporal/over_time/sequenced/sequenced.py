@@ -29,7 +29,7 @@ from ...temporal.predicates.clock_text import clock_literal, clock_mark
 from ...temporal.rewrite.core import is_placeholder
 from ...temporal.sql.names.ctes import is_recursive, names_itself
 from ...temporal.sql.names.linear import is_aggregation, is_inner, merges_columns, only_filters
-from ...temporal.sql.names.scope import alias_of, derived, quote_name, star_of
+from ...temporal.sql.names.scope import alias_of, derived, quote_name
 from ...temporal.sql.text.dialect import expression, has_other_parts, render
 from ...temporal.sql.text.identifiers import folded
 from .select_parts import (
@@ -43,6 +43,7 @@ from .select_parts import (
     has_query_or_clock,
     own_windows,
 )
+from .sources import Names, Source, expand_stars, lateral_source, merge
 
 INSTANT, POINTS = "mz_seq_t", "mz_points"
 _COLUMN, _ITEM = "mz_seq_t_", "mz_seq_i_"
@@ -63,16 +64,6 @@ def sequenced(query: exp.Query, cores: Mapping[str, Sequence[str]]) -> exp.Query
         return _Sequencing(cores).query(query.copy(), INSTANT)[0]
     except NotSequenced:
         return None
-
-
-#: the columns of a source by name; None where they are not known
-Names = Sequence[str] | None
-
-
-class _Source:
-    def __init__(self, alias: str, names: Names, instant: str) -> None:
-        self.alias, self.names, self.instant = alias, names, instant
-        self.merged: list[str] = []  # columns that a star shows once, for this source and the one before
 
 
 class _Sequencing:
@@ -227,7 +218,7 @@ class _Sequencing:
 
     # ---- the FROM ----
 
-    def sources(self, select: exp.Select) -> tuple[list[_Source], exp.Expr]:
+    def sources(self, select: exp.Select) -> tuple[list[Source], exp.Expr]:
         """Gives each source of a SELECT its instant, in place -> the sources, and SQL of the instant of a row."""
         first = self.put_source(select.args["from_"], f"{_COLUMN}{next(self.numbers)}")
         sources = [first]
@@ -243,26 +234,26 @@ class _Sequencing:
         views = select.args.get("laterals") or []
         if any(has_query(view.this) for view in views):
             raise NotSequenced
-        return [*sources, *map(_lateral, views)], now
+        return [*sources, *map(lateral_source, views)], now
 
-    def lateral_join(self, join: exp.Join, now: exp.Expr) -> _Source:
+    def lateral_join(self, join: exp.Join, now: exp.Expr) -> Source:
         if join.side not in ("", "LEFT"):
             raise NotSequenced
         self.inner(join.this.this, now)
-        return _lateral(join.this)
+        return lateral_source(join.this)
 
-    def merging_join(self, join: exp.Join, sources: Sequence[_Source], now: exp.Expr) -> _Source:
+    def merging_join(self, join: exp.Join, sources: Sequence[Source], now: exp.Expr) -> Source:
         """Make a USING or NATURAL join merge the instants too, under one name on both sides -> its right side."""
         if not isinstance(now, exp.Column):
             raise NotSequenced
         source = self.put_source(join, now.name)
         using = join.args.get("using")
-        _merge(sources, source, [u.name for u in using] if using else None)
+        merge(sources, source, [u.name for u in using] if using else None)
         if using:
             join.set("using", [*using, quote_name(now.name)])
         return source
 
-    def join(self, join: exp.Join, now: exp.Expr) -> tuple[_Source, exp.Expr]:
+    def join(self, join: exp.Join, now: exp.Expr) -> tuple[Source, exp.Expr]:
         """Make the condition of a join compare the instants too -> its right side, and the instant of a joined row."""
         on = join.args.get("on")
         if join.method:
@@ -283,13 +274,13 @@ class _Sequencing:
         named = alias.this if alias is not None else None
         return named.copy() if named else quote_name(f"mz_q_{next(self.numbers)}")
 
-    def put_source(self, above: exp.Expr, instant: str) -> _Source:
+    def put_source(self, above: exp.Expr, instant: str) -> Source:
         """Gives the source of a FROM or a join its instant, in place."""
         node, source = self.source(above.this, instant)
         above.set("this", node)
         return source
 
-    def source(self, node: exp.Expr, instant: str) -> tuple[exp.Expr, _Source]:
+    def source(self, node: exp.Expr, instant: str) -> tuple[exp.Expr, Source]:
         _refuse_others(node, {"this", "alias", "expressions"} if isinstance(node, exp.Values) else {"this", "alias"})
         if isinstance(node, exp.Values) or isinstance(node.this, (exp.Values, exp.Func)):
             return self.constant(node, instant)
@@ -300,7 +291,7 @@ class _Sequencing:
         named = self.fresh_alias(alias_of(node) if isinstance(node, exp.Table) else node.args.get("alias"))
         listed = [*map(quote_name, columns), quote_name(instant)] if columns else None
         found = exp.Subquery(this=inner, alias=exp.TableAlias(this=named, columns=listed))
-        return found, _Source(named.name, columns or names, instant)
+        return found, Source(named.name, columns or names, instant)
 
     def relation(self, node: exp.Expr, instant: str) -> tuple[exp.Query, Names]:
         """A source as a query with its instant, and the names of its other columns."""
@@ -317,7 +308,7 @@ class _Sequencing:
         listed = [exp.Star()] if names is None else [column(n) for n in names]
         return exp.select(*listed, exp.alias_(column(INSTANT), instant)).from_(exp.Table(this=node.this.copy())), names
 
-    def constant(self, node: exp.Expr, instant: str) -> tuple[exp.Expr, _Source]:
+    def constant(self, node: exp.Expr, instant: str) -> tuple[exp.Expr, Source]:
         """Repeat rows without time (VALUES, a function) at each instant."""
         columns, alias = node.alias_column_names, node.args.get("alias")
         named = self.fresh_alias(alias)
@@ -327,60 +318,16 @@ class _Sequencing:
         every = exp.Column(this=exp.Star(), table=named.copy())
         inner = exp.select(every, exp.alias_(column(INSTANT, POINTS), instant)).from_(node)
         inner = inner.join(exp.to_table(POINTS), join_type="cross", copy=False)
-        return derived(inner, named.name), _Source(named.name, columns or None, instant)
+        return derived(inner, named.name), Source(named.name, columns or None, instant)
 
 
-def _of_points(select: exp.Select) -> tuple[list[_Source], exp.Expr]:
+def _of_points(select: exp.Select) -> tuple[list[Source], exp.Expr]:
     """The source of a SELECT without FROM: the instants themselves."""
     if any(map(has_query, select.expressions)):
         raise NotSequenced  # Spark 4.1 fails on it as a side of a UNION
     table = exp.to_table(POINTS).as_("mz_from_points", table=True)
     select.set("from_", exp.From(this=table))
-    return [_Source("mz_from_points", [], INSTANT)], column(INSTANT)
-
-
-def expand_stars(select: exp.Select, sources: Sequence[_Source]) -> None:
-    """Replace `*` and `t.*` by the names of the columns, in place."""
-    items: list[exp.Expr] = []
-    for item in select.expressions:
-        star = star_of(item)
-        of = folded(item.table) if isinstance(item, exp.Column) else ""
-        items += [item] if star is None else _shown_by(star, of, select, sources)
-    select.set("expressions", items)
-
-
-def _shown_by(star: exp.Star, of: str, select: exp.Select, sources: Sequence[_Source]) -> list[exp.Column]:
-    """The columns that `*` or `of.*` shows."""
-    if any(star.args.values()):
-        raise NotSequenced  # EXCEPT and its like
-    joins = select.args.get("joins") or []
-    of_one_side = of or any(map(only_filters, joins))
-    if of_one_side and any(map(merges_columns, joins)):
-        raise NotSequenced  # Spark shows merged columns first, also of one side
-    named = [source for source in sources if not of or folded(source.alias) == of]
-    if not named or any(source.names is None for source in named):
-        raise NotSequenced
-    merged = [] if of else [n for source in named for n in source.merged]
-    once = {folded(n) for n in merged}
-    others = [column(n, source.alias) for source in named for n in source.names or () if folded(n) not in once]
-    return [*map(column, merged), *others]
-
-
-def _merge(sources: Sequence[_Source], source: _Source, using: Sequence[str] | None) -> None:
-    """Note in `source` the columns that a USING or NATURAL join shows once."""
-    if using is None:
-        if source.names is None or any(s.names is None for s in sources):
-            raise NotSequenced
-        theirs = {folded(n) for n in source.names}
-        using = [n for s in sources for n in s.names or () if folded(n) in theirs]
-    if len(sources) > 1:
-        raise NotSequenced  # the place of merged columns in a star depends on all joins before
-    source.merged = list(using)
-
-
-def _lateral(lateral: exp.Expr) -> _Source:
-    alias = lateral.args.get("alias")
-    return _Source(alias.name if alias is not None else "", lateral.alias_column_names or None, "")
+    return [Source("mz_from_points", [], INSTANT)], column(INSTANT)
 
 
 def _refuse_others(node: exp.Expr, known: set[str]) -> None:
