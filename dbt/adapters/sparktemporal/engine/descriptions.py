@@ -76,6 +76,11 @@ class TableInfo:
     #: (name, value) of columns with a default
     defaults: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def provider(self) -> str:
+        """The format of the table in lower case; "" where the catalog does not tell it."""
+        return self.details.get("Provider", "").lower()
+
 
 def text_of(created: str) -> str | None:
     """The statement that SHOW CREATE TABLE shows in a named catalog -> the text of the view; None for a table.

@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import Explained, TemporalError
-
-Node = Mapping[str, Any]
+from .lineage import TEMPORAL, Node, materialized
 
 #: the most names that an error suggests
 _SHOWN = 5
@@ -31,7 +30,7 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
         meant = [n for n in models if str(name) in spellings(n)]
         if meant:
             break
-    found = [n for n in _latest(meant) if _is_temporal(n)]
+    found = [n for n in _latest(meant) if materialized(n) == TEMPORAL]
     if len(found) == 1:
         return found[0]
     if found:
@@ -47,9 +46,9 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
 
 def _is_none(name: str, meant: Sequence[Node], graph: Mapping[str, Any]) -> TemporalError:
     """The error about a name that means no temporal_view. meant: the models with that name, if any."""
-    kind = meant and _latest(meant)[0]["config"].get("materialized")
+    kind = materialized(_latest(meant)[0]) if meant else None
     what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" if kind else "no enabled model of this project"
-    others = sorted(_full_name(n) for n in meant if _is_temporal(n))
+    others = sorted(_full_name(n) for n in meant if materialized(n) == TEMPORAL)
     return Explained(
         "ST706",
         f"model {name!r}, {what}",
@@ -70,8 +69,9 @@ def _suggested(name: str, graph: Mapping[str, Any]) -> str:
 
 def every(graph: Mapping[str, Any]) -> list[Node]:
     """The nodes of all temporal_views, by name."""
-    nodes = [n for n in graph.get("nodes", {}).values() if n["resource_type"] == "model"]
-    return sorted((n for n in nodes if _is_temporal(n)), key=lambda n: (n["name"], str(n.get("version") or "")))
+    models = (n for n in graph.get("nodes", {}).values() if n["resource_type"] == "model")
+    found = [n for n in models if materialized(n) == TEMPORAL]
+    return sorted(found, key=lambda n: (n["name"], str(n.get("version") or "")))
 
 
 def _names(node: Node) -> set[str]:
@@ -103,10 +103,6 @@ def _latest(nodes: Sequence[Node]) -> list[Node]:
         last = [n for n in versions if str(n.get("version")) == str(n.get("latest_version"))]
         kept += last if len(versions) > 1 and last else versions
     return kept
-
-
-def _is_temporal(node: Node) -> bool:
-    return bool(node["config"].get("materialized") == "temporal_view")
 
 
 def _full_name(node: Node) -> str:

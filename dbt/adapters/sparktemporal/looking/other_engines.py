@@ -73,8 +73,8 @@ def _refuse_words(dialect: Any, chains: Any) -> None:
 
 def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
     table = target.table(chain.table)
-    details = warehouse.table(table).details
-    provider = details.get("Provider", "").lower()
+    info = warehouse.table(table)
+    provider = info.provider
     if provider not in _PROVIDERS:
         raise Refusal(
             "ST810",
@@ -84,7 +84,7 @@ def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
         )
     if provider == "iceberg":
         return _listed(warehouse, table)
-    place = _place(details.get("Location", ""), table).rstrip("/")
+    place = _place(info.details.get("Location", ""), table).rstrip("/")
     buckets = "/*" if chain.bucketed else ""
     pattern = types.literal(f"{place}{buckets}/*.parquet")
     hive = "true, hive_types={'mz_bucket': BIGINT}" if chain.bucketed else "false"

@@ -17,6 +17,7 @@ from ..config import TemporalConfig
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..over_time import forecast
+from ..plurals import size
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs import readable_updates
 from ..temporal.diffs.state import State
@@ -58,10 +59,10 @@ def _of_model(warehouse: Warehouse, seen: Condition, clock: int, hours: int) -> 
         return found
     found["timeline"] = _timeline(state, config, clock)
     found["chains"] = [
-        {"core": core.name, "table": c.table, "rows": c.rows, "updates": updates_of(c), "bytes": size}
+        {"core": core.name, "table": c.table, "rows": c.rows, "updates": updates_of(c), "bytes": held}
         for core in state.cores
         for c in core.chains
-        for size in (seen.sizes.get(f"{state.schema}.{quote(c.table)}"),)
+        for held in (seen.sizes.get(f"{state.schema}.{quote(c.table)}"),)
     ]
     found["inputs"] = [
         {"name": name, "tracking": one.tracking.value, "state": str(one)} for name, one in state.inputs.items()
@@ -140,14 +141,4 @@ def _with_instants(text: str) -> str:
 
 
 def _bytes(number: int | None) -> str:
-    """Bytes for people.
-
-    >>> _bytes(None), _bytes(900), _bytes(1_500_000)
-    ('', '900 B', '1.5 MB')
-    """
-    if number is None:
-        return ""
-    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if number >= size:
-            return f"{number / size:.1f} {unit}"
-    return f"{number} B"
+    return "" if number is None else size(number)

@@ -16,7 +16,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
 from ..graph import nodes
-from ..graph.lineage import Lineage
+from ..graph.lineage import TEMPORAL, Lineage, materialized
 from ..graph.time_dependence import dependences
 from ..run import lock
 from ..run.writer import Writer
@@ -103,7 +103,7 @@ class RunOperations(metaclass=AdapterMeta):
         for node in graph.get("nodes", {}).values():
             if node.get("resource_type") == "model":
                 names = named.setdefault(folded(node["schema"]), [])
-                if node["config"].get("materialized") == "temporal_view":
+                if materialized(node) == TEMPORAL:
                     names.append(node["alias"])
         with as_dbt_errors():
             return [

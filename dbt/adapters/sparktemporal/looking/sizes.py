@@ -86,7 +86,7 @@ def _expected(warehouse: Warehouse, chain: Stored) -> str | None:
 
 def _described(warehouse: Warehouse, table: str) -> str | None:
     info: TableInfo = warehouse.table(table)
-    if info.details.get("Provider", "").lower() == _ICEBERG:
+    if info.provider == _ICEBERG:
         return _by_iceberg(table)
     hidden = hidden_column(warehouse, table, info)
     return None if hidden is None else _by_hidden(table, hidden)

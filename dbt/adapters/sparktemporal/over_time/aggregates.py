@@ -11,11 +11,12 @@ from sqlglot.errors import SqlglotError
 
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal, raised
-from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.intervals_sql import indent, nested, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.rewrite.linear_aggregates import NoSum
 from ..temporal.sql.functions.calls import is_aggregate_call, nondeterministic
 from ..temporal.sql.names.linear import is_aggregation
+from ..temporal.sql.spark.settings import is_ansi
 from ..temporal.sql.text.dialect import has_clock, parse, quote, render, string_literal
 from ..temporal.sql.text.helper_columns import is_reserved
 from ..temporal.sql.text.identifiers import Identifiers
@@ -141,9 +142,9 @@ def aggregated(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) 
         return found
     return (
         f"WITH mz_found AS (\n{indent(found, 2)}\n)\nSELECT * FROM mz_found\nUNION ALL\n"
-        f"SELECT mz_given.{name}, mz_nothing.*\nFROM (\n{indent(points, 2)}\n) AS mz_given\n"
+        f"SELECT mz_given.{name}, mz_nothing.*\nFROM {nested(points, 'mz_given')}\n"
         f"LEFT ANTI JOIN mz_found ON mz_found.{name} = mz_given.{name}\n"
-        f"CROSS JOIN (\n{indent(of_no_rows(state, wanted), 2)}\n) AS mz_nothing"
+        f"CROSS JOIN {nested(of_no_rows(state, wanted), 'mz_nothing')}"
     )
 
 
@@ -166,7 +167,7 @@ def by_totals(
     if axis is None:
         return None
     state, name = over.state, quote(wanted.name)
-    ansi = state.settings["spark.sql.ansi.enabled"].lower() == "true"
+    ansi = is_ansi(state.settings)
 
     def describe(query: exp.Query) -> list[tuple[str, str]]:
         """The columns of a query over the output. Spark is not asked about `*` or a boolean, whose types are known."""
@@ -188,7 +189,7 @@ def by_totals(
 def _axis(warehouse: Warehouse, points: str) -> Axis | None:
     """The axis of the instants of `points`; None for no instants, too many, or too irregular ones."""
     most = MAX_CHANGES + 1
-    found = warehouse.rows(f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_points LIMIT {most}")
+    found = warehouse.rows(f"SELECT DISTINCT mz_seq_t FROM {nested(points, 'mz_points')} LIMIT {most}")
     return Axis.of(int(t) for (t,) in found) if 0 < len(found) < most else None
 
 
@@ -197,4 +198,4 @@ def _on(axis: Axis, points: str, name: str, what: str) -> str:
     message = other_instants(what)
     is_known = f"{axis.instant(axis.place('mz_seq_t'))} <=> mz_seq_t"
     checked = f"IF({is_known}, mz_seq_t, CAST(raise_error({message}) AS BIGINT)) AS mz_seq_t"
-    return f"SELECT {name}, {checked}\nFROM (\n{indent(points, 2)}\n) AS mz_points"
+    return f"SELECT {name}, {checked}\nFROM {nested(points, 'mz_points')}"

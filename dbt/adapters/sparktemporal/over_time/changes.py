@@ -12,7 +12,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import Explained, Refusal
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant, parse_instant
-from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.intervals_sql import indent, nested, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.sql.text.identifiers import folded
 from .reads import answered, committed
@@ -171,7 +171,7 @@ def readable(
 
 def _alone(warehouse: Warehouse, points: str) -> Iterator[int]:
     """The distinct instants of some points, at most one more than may be read one by one."""
-    limited = f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_alone LIMIT {MOST_ALONE + 1}"
+    limited = f"SELECT DISTINCT mz_seq_t FROM {nested(points, 'mz_alone')} LIMIT {MOST_ALONE + 1}"
     return (int(t) for (t,) in warehouse.rows(limited))
 
 
@@ -181,7 +181,7 @@ def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
     if over.reads_clock:
         every = over.within.refreshes.every if over.within.refreshes else 1
         return first + most * every - 1 if (last - first) // every + 1 > most else None
-    nearest = f"SELECT DISTINCT mz_seq_t\nFROM (\n{indent(over.points(), 2)}\n) AS mz_every\n"
+    nearest = f"SELECT DISTINCT mz_seq_t\nFROM {nested(over.points(), 'mz_every')}\n"
     nearest += f"ORDER BY mz_seq_t\nLIMIT {most + 1}"
     ((number, reached),) = warehouse.rows(
         f"SELECT count(*), max(mz_seq_t) FILTER (WHERE mz_seq_r <= {most})\n"

@@ -23,7 +23,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Explained, Refusal
 from ..temporal.clock.instants import format_instant
-from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.intervals_sql import indent, nested, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.diffs.view_sql import read_at
 from ..temporal.sql.text.dialect import quote
@@ -72,13 +72,13 @@ def feed(
     consumer = None if into is None else _consumer(warehouse, state, into, request, key)
     sources, later_than = _sources(warehouse, state, consumer, request, key, verify, each_change)
     sources = sources or [no_rows((*COLUMNS, *state.columns))]
-    sql = "\nUNION ALL\n".join(f"SELECT * FROM (\n{indent(source, 2)}\n) AS mz_part" for source in sources)
+    sql = "\nUNION ALL\n".join(f"SELECT * FROM {nested(source, 'mz_part')}" for source in sources)
     if request.envelope != envelopes.DIFFS:
         last = request.envelope == envelopes.UPSERT
         sql = envelopes.by_key(sql, state.model, state.columns, key, request.envelope, later_than, last, nulls=False)
     if request.envelope == envelopes.DEBEZIUM:
         batch = 1 if consumer is None else consumer.batch + 1
-        sql = f"SELECT *, {batch}L AS {continued.BATCH}\nFROM (\n{indent(sql, 2)}\n) AS mz_taken"
+        sql = f"SELECT *, {batch}L AS {continued.BATCH}\nFROM {nested(sql, 'mz_taken')}"
     return f"(\n{indent(sql, 2)}\n)"
 
 
@@ -106,8 +106,7 @@ def _sources(
         return after(state.frontier if last_alone else state.since, snapshot=True), None
     mark, frontier = consumer.mark, state.frontier
     if verify is None:
-        details = warehouse.table(consumer.table).details
-        verify = details.get("Provider", "").lower() not in _ATOMIC
+        verify = warehouse.table(consumer.table).provider not in _ATOMIC
     is_revised = state.revised is not None and mark <= state.revised
     from_ = max(mark, state.since, state.revised if is_revised and state.revised is not None else mark)
     is_known = not (verify or is_revised or mark < state.since)
@@ -115,7 +114,7 @@ def _sources(
     if is_known and from_ == mark:
         return after(mark, snapshot=by_key), mark
     if is_known:
-        rows = f"SELECT *, 1L AS mz_n FROM (\n{indent(read_at(state, answered(state, mark)), 2)}\n) AS mz_before"
+        rows = f"SELECT *, 1L AS mz_n FROM {nested(read_at(state, answered(state, mark)), 'mz_before')}"
     else:
         rows = continued.rows_of(consumer.table, consumer.held, state.columns, request.envelope, key)
     wanted = read_at(state, answered(state, from_))

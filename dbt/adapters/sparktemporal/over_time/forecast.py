@@ -10,7 +10,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant, parse_duration, parse_instant
-from ..temporal.diffs.intervals_sql import indent
+from ..temporal.diffs.intervals_sql import indent, nested
 from ..temporal.diffs.state import State
 from ..temporal.sql.text.dialect import string_literal
 from .aggregates import Wanted, by_totals, refuse_no_aggregate
@@ -48,7 +48,7 @@ def calendar(warehouse: Warehouse, target: ModelRelations, count: Any, most: Any
     if reached is not None and not over.is_row_by_row:
         sql = _refusing_less(sql, what, count, most, reached)
     elif reached is not None:
-        ((found,),) = warehouse.rows(f"SELECT count(*) FROM (\n{indent(sql, 2)}\n) AS mz_found")
+        ((found,),) = warehouse.rows(f"SELECT count(*) FROM {nested(sql, 'mz_found')}")
         sql = sql if found >= count else _next_changes(whole, clock, count)
     return f"(\n{indent(sql, 2)}\n)"
 
@@ -58,7 +58,7 @@ def _next_changes(over: Output, clock: int, count: int) -> str:
     return (
         f"SELECT mz_timestamp, timestamp_millis(mz_timestamp) AS changes_at,\n"
         f"  sum(greatest(mz_diff, 0L)) AS rows_in, -sum(least(mz_diff, 0L)) AS rows_out\n"
-        f"FROM (\n{indent(updates, 2)}\n) AS mz_changes\nWHERE mz_timestamp > {clock}L\nGROUP BY mz_timestamp\n"
+        f"FROM {nested(updates, 'mz_changes')}\nWHERE mz_timestamp > {clock}L\nGROUP BY mz_timestamp\n"
         f"ORDER BY mz_timestamp\nLIMIT {count}"
     )
 
@@ -75,7 +75,7 @@ def _refusing_less(sql: str, what: str, count: int, most: int, reached: int) -> 
     message = string_literal(str(refusal))
     none = "CAST(NULL AS BIGINT), CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)"
     return (
-        f"SELECT *\nFROM (\n{indent(sql, 2)}\n) AS mz_found\nUNION ALL\nSELECT {none}\n"
+        f"SELECT *\nFROM {nested(sql, 'mz_found')}\nUNION ALL\nSELECT {none}\n"
         f"FROM (\n  SELECT count(*) AS mz_number FROM (\n{indent(sql, 4)}\n  ) AS mz_found\n) AS mz_counted\n"
         f"WHERE mz_number < {count} AND raise_error({message}) IS NULL\nORDER BY mz_timestamp"
     )
@@ -118,7 +118,7 @@ def of_state(warehouse: Warehouse, state: State, every: Any, until: Any, aggrega
     if state.refreshes is not None:
         shown = f"greatest({state.refreshes.last_sql('mz_timestamp')}, {state.frontier}L)"
         instants = [max(state.refreshes.last(t), state.frontier) for t in instants]
-    points = f"SELECT mz_timestamp, {shown} AS mz_seq_t\nFROM (\n{indent(listed, 2)}\n) AS mz_steps"
+    points = f"SELECT mz_timestamp, {shown} AS mz_seq_t\nFROM {nested(listed, 'mz_steps')}"
     rows = by_totals(warehouse, over, points, Wanted(what, "mz_timestamp", {"value": str(aggregate)}), instants)
     rows = rows or readable(warehouse, over, points, what, instants).summed_at(points, "mz_seq_t", str(aggregate))
     return (

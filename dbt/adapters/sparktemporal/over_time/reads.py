@@ -20,7 +20,7 @@ from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
 from ..temporal.diffs import late_sql, readable_updates, view_sql
 from ..temporal.diffs.input_state import Fingerprint
-from ..temporal.diffs.intervals_sql import indent
+from ..temporal.diffs.intervals_sql import indent, nested
 from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.ivm.stack import fingerprint_of
@@ -186,7 +186,7 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
             each = f"PARTITION BY {', '.join(identity(core.columns).keys)} " if core.columns else ""
             running = (
                 f"SELECT mz_timestamp, sum(mz_diff) OVER ({each}ORDER BY mz_timestamp) AS mz_n\n"
-                f"FROM (\n{indent(store_of(core).as_updates(present), 2)}\n) AS mz_updates"
+                f"FROM {nested(store_of(core).as_updates(present), 'mz_updates')}"
             )
             checks.append(
                 _check(
@@ -194,7 +194,7 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
                     "a row is retracted more often than it was added",
                     "concat('at ', mz_timestamp, ': ', mz_n)",
                     "mz_n < 0",
-                    f" FROM (\n{indent(running, 2)}\n) AS mz_running",
+                    f" FROM {nested(running, 'mz_running')}",
                 )
             )
     return "\nUNION ALL\n".join(checks) or "SELECT 1 AS mz_nothing WHERE false"
@@ -245,7 +245,7 @@ def matches_source(
         stamp = string_literal(format_instant(t))
         both.append(
             f"SELECT {stamp} AS mz_instant, {grouped}, 1 AS mz_v, 0 AS mz_s\n"
-            f"FROM (\n{indent(view_sql.read_at(state, t), 2)}\n) AS mz_view"
+            f"FROM {nested(view_sql.read_at(state, t), 'mz_view')}"
         )
         # the written text is the oracle, so it stays unchanged, not even indented
         both.append(

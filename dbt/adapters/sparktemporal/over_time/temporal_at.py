@@ -8,7 +8,7 @@ from ..engine import session
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
-from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.intervals_sql import indent, nested, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.sql.text.dialect import quote
 from ..temporal.sql.text.helper_columns import is_reserved
@@ -64,7 +64,7 @@ def at(
     message = other_instants(what)
     checked = f"IF(mz_seq_given BETWEEN {first}L AND {last}L, {shown}, CAST(raise_error({message}) AS BIGINT))"
     given = f"SELECT DISTINCT {quote(name)}, {clock} AS mz_seq_given FROM {relation} WHERE {quote(name)} IS NOT NULL"
-    points = f"SELECT {quote(name)}, {checked} AS mz_seq_t\nFROM (\n{indent(given, 2)}\n) AS mz_instants"
+    points = f"SELECT {quote(name)}, {checked} AS mz_seq_t\nFROM {nested(given, 'mz_instants')}"
     names = ", ".join(quote(n) for n in (name, *(n for n, _ in state.columns)))
     over = Output(state, within)
     if wanted is not None:

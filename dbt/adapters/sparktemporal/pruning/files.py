@@ -25,6 +25,7 @@ from ..pushdown.statistics import Measured
 from ..temporal.diffs.input_state import FilesFingerprint
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark.errors import SparkError
+from ..temporal.sql.spark.settings import CASE, ZONE, is_ansi
 from ..temporal.sql.text.identifiers import quoted
 from .measuring import hash_of, is_of, measure
 from .opened_core import OpenedCore, open_core, restricted
@@ -67,15 +68,16 @@ class FilePruner:
         files = {name: seen for name, seen in inputs.items() if isinstance(seen.fingerprint, FilesFingerprint)}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         parts = FilePruner(warehouse, settings, notes=notes)
-        if settings["spark.sql.caseSensitive"].lower() == "true":
-            notes.append("no statistics are kept while spark.sql.caseSensitive is set")
+        if settings[CASE].lower() == "true":
+            notes.append(f"no statistics are kept while {CASE} is set")
             return parts
         if not files:
             return parts
+        ansi = is_ansi(settings)
         wants: dict[str, dict[str, exp.Expr]] = {}
         types: dict[str, Mapping[str, str]] = {}
         for core in cores:
-            found = open_core(warehouse, core, files, parts.is_ansi, notes)
+            found = open_core(warehouse, core, files, ansi, notes)
             if found is None:
                 continue
             parts.of[core.name] = found
@@ -93,15 +95,11 @@ class FilePruner:
             if re.search(r"\bmode=", options.lower()):
                 notes.append(f"{relation}: no statistics are kept of a table with the option mode")
                 continue
-            one = measure(warehouse, files[relation], texts, types[relation], parts.is_ansi, hints, functions, number)
+            one = measure(warehouse, files[relation], texts, types[relation], ansi, hints, functions, number)
             if one.leaves:
                 parts.measured[relation] = one
         parts.read_as = hash_of(parts.measured, files, settings, warehouse.version())
         return parts
-
-    @property
-    def is_ansi(self) -> bool:
-        return self.settings["spark.sql.ansi.enabled"].lower() == "true"
 
     def collect(self, table: str, using: str) -> bool:
         """Create `table` with the statistics of all present files, unless the table of an earlier run is up to date.
@@ -218,6 +216,6 @@ class FilePruner:
     def _evaluator(
         self, opened: OpenedCore, place: lineage.Place, relation: str, clock: Range, leaves: Mapping[str, Leaf]
     ) -> MetricsEvaluator:
-        fixed = self.warehouse.never_changed(self.settings["spark.sql.session.timeZone"])
+        fixed = self.warehouse.never_changed(self.settings[ZONE])
         types = {**opened.types[relation], **place.others}
-        return MetricsEvaluator(clock, leaves, types, fixed, opened.calls, strict=self.is_ansi)
+        return MetricsEvaluator(clock, leaves, types, fixed, opened.calls, strict=is_ansi(self.settings))

@@ -12,6 +12,7 @@ from ..temporal.diffs import intervals_sql
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark import plans
 from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.spark.settings import ZONE
 from ..temporal.sql.text.dialect import render
 from ..temporal.sql.text.identifiers import parts
 
@@ -46,7 +47,7 @@ def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
 
 
 def _is_fixed(warehouse: Warehouse, settings: Mapping[str, str]) -> bool:
-    return warehouse.never_changed(settings["spark.sql.session.timeZone"])
+    return warehouse.never_changed(settings[ZONE])
 
 
 def refuse_unbounded(

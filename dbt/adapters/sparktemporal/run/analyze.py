@@ -34,6 +34,7 @@ from ..temporal.rewrite.split import Split, split
 from ..temporal.sql.names.parsed_model import ParsedModel
 from ..temporal.sql.spark import plans, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
+from ..temporal.sql.spark.settings import ZONE, is_ansi
 from ..temporal.sql.text import literals
 from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_spans, render, without_end
 from .searches import SessionZone, typed_condition
@@ -129,8 +130,8 @@ def _understand(
     names: Names,
     by_rows: Mapping[int, Kept],
 ) -> Model:
-    zone = SessionZone(warehouse, settings["spark.sql.session.timeZone"], as_of)
-    ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
+    zone = SessionZone(warehouse, settings[ZONE], as_of)
+    ansi = is_ansi(settings)
     split_by = partial(split, parsed, describe, zone.moves, by_rows, ansi, timestamps.are_local(settings), names)
     parts, described, typed = _listable(warehouse, partial(split_by, zone.as_of >= 0), parsed.text, version, zone, {})
     for core, (columns, _) in zip(parts.cores, described):

@@ -32,12 +32,11 @@ def line(plan: RunPlan, phase: str) -> str | None:
 
 def rows_expected(plan: RunPlan) -> int:
     """About how many rows are read of the inputs."""
-    read = {name for core in plan.changed for name in plan.capture.cores[core.name].read}
-    return sum(plan.capture.rows_about(name) for name in read)
+    return sum(map(plan.capture.rows_about, plan.capture.read))
 
 
 def _expected(plan: RunPlan) -> str:
-    read = sorted({name for core in plan.changed for name in plan.capture.cores[core.name].read})
+    read = sorted(plan.capture.read)
     is_counted = all(name in plan.capture.counts for name in read)
     about = "" if is_counted else "about "
     return f"{about}{quantity(rows_expected(plan), 'row')} of {', '.join(read)}"

@@ -42,14 +42,10 @@ def form_of(info: TableInfo) -> str:
     For a table with defaults of columns, the hash is also of the defaults and of the time of the table's creation.
     """
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
-    form = repr((info.columns, info.partitions, provider_of(info), location, options))
+    form = repr((info.columns, info.partitions, info.provider, location, options))
     if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
         form += repr((info.defaults, info.details.get("Created Time")))
     return hashlib.sha256(form.encode()).hexdigest()[:8]
-
-
-def provider_of(info: TableInfo) -> str:
-    return info.details.get("Provider", "").lower()
 
 
 def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:

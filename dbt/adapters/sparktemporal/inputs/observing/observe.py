@@ -21,7 +21,7 @@ from ...temporal.sql.spark import relations
 from ...temporal.sql.spark.errors import Cause, SparkError, allowing
 from ...temporal.sql.text.identifiers import quoted
 from . import append_only, file_lists, snapshots
-from .altered import forget_altered, form_of, provider_of, renewed
+from .altered import forget_altered, form_of, renewed
 from .append_only import AppendCursor
 from .file_lists import NAME, PATH, Compared, Summary
 from .manifest import Manifest
@@ -98,7 +98,7 @@ def observe_beside(
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
     versions = relations.versions_read(plan)
     infos = {table: known(tables or {}, table) or warehouse.shared_table(quoted(table)) for table in every}
-    infos |= {table: renewed(warehouse, table, info) for table, info in infos.items() if provider_of(info) == "iceberg"}
+    infos |= {table: renewed(warehouse, table, info) for table, info in infos.items() if info.provider == "iceberg"}
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
     remembered = remembered or Manifest()
@@ -165,9 +165,8 @@ class Listing:
 def _directory(info: TableInfo) -> str | None:
     """The directory of a table's files; None for partitions, options, a format not Spark's, or an escaped path."""
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
-    is_of_spark = provider_of(info) in _SPARK_FILES
-    plain = is_of_spark and not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location)
-    return location if plain else None
+    plain = info.provider in _SPARK_FILES and not info.partitions and options == "[]"
+    return location if plain and re.fullmatch(_PLAIN_PATH, location) else None
 
 
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
@@ -189,14 +188,13 @@ def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
 def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     """The number of files and bytes of a table (as SQL names it) in words, or why it is not known."""
     info = warehouse.table(table)
-    provider = provider_of(info)
-    if of_files and provider in _SPARK_FILES:
+    if of_files and info.provider in _SPARK_FILES:
         hidden = file_lists.hidden_column(warehouse, table, info)
         if hidden is None:
             return "a table with a column _metadata, whose files are not listed"
-        listing = file_lists.by_rows(table, info.partitions, provider, hidden)
+        listing = file_lists.by_rows(table, info.partitions, info.provider, hidden)
         asked = f"SELECT count(*), coalesce(sum(size), 0) FROM (SELECT DISTINCT file, size FROM ({listing}))"
-    elif provider == "iceberg":
+    elif info.provider == "iceberg":
         asked = f"SELECT count(*), coalesce(sum(file_size_in_bytes), 0) FROM {table}.files"
     else:
         return f"a {info.details.get('Provider', 'table')} table, whose files are not listed"
@@ -224,7 +222,6 @@ def _observed(
     | versions | the versions that the query asks for, as SQL after the name; None where not known |
     """
     name = quoted(table)
-    provider = provider_of(info)
     version = snapshots.of(warehouse, name, info, versions)
     if version is not None:
         columns = tuple(column for column, _ in info.columns)
@@ -234,7 +231,7 @@ def _observed(
         followed = append_only.observe(warehouse, name, info, follow)
         if followed is not None:
             return Input(table, *followed)
-    hidden = file_lists.hidden_column(warehouse, name, info) if of_files and provider in _SPARK_FILES else None
+    hidden = file_lists.hidden_column(warehouse, name, info) if of_files and info.provider in _SPARK_FILES else None
     if hidden is None:
         warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
         return Input(table, _checksum(warehouse, name, info))
@@ -245,7 +242,7 @@ def _of_files(
     warehouse: Warehouse, table: str, info: TableInfo, hidden: str, listed: Listing | None, remembered: Manifest
 ) -> Input:
     """A table of files in a format of Spark. hidden: the hidden column that tells the files."""
-    name, provider = quoted(table), provider_of(info)
+    name = quoted(table)
     before = remembered.files.get(table)
     if listed is not None:
         with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a table without a directory has no files in one
@@ -253,8 +250,8 @@ def _of_files(
             if not found.placed:
                 return replace(_by(found, table, info, listed.sql, f"{hidden}.{NAME}", before), in_directory=True)
     warehouse.rows(f"REFRESH TABLE {name}")
-    listing, pin = file_lists.by_rows(name, info.partitions, provider, hidden), f"{hidden}.{PATH}"
-    if provider not in file_lists.NUMBERED:
+    listing, pin = file_lists.by_rows(name, info.partitions, info.provider, hidden), f"{hidden}.{PATH}"
+    if info.provider not in file_lists.NUMBERED:
         found = file_lists.summary(warehouse, listing, "sum(mz_rows)")
         return replace(_by(found, table, info, listing, pin, before), rows=found.rows)
     if remembered.table:

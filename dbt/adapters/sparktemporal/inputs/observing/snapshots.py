@@ -43,11 +43,10 @@ def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | N
 
     read: the versions of an Iceberg table that the query asks for, as SQL after the name; None where not known.
     """
-    provider = info.details.get("Provider", "").lower()
     try:
-        if provider == "iceberg":
+        if info.provider == "iceberg":
             return iceberg.version_of(warehouse, name, info, read)
-        if provider == "delta":
+        if info.provider == "delta":
             unique = warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]
             latest = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT 1")[0]
             return DeltaVersion(int(latest[0]), str(unique), _commit(latest))

@@ -8,15 +8,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ...errors import Refusal
-from ...temporal.sql.spark import decimals
+from .kinds import NULL, OTHER, Kind
 
-#: Spark's simple types -> DuckDB's
-_SIMPLE = {
-    "boolean": "BOOLEAN", "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT",
-    "float": "FLOAT", "double": "DOUBLE", "string": "VARCHAR", "binary": "BLOB", "date": "DATE",
-    "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
-}  # fmt: skip
-_VARCHAR = re.compile(r"varchar\(\d+\)", re.IGNORECASE)
 _NESTED = (exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT)
 
 
@@ -71,9 +64,10 @@ def holds_doubles(spark_type: str) -> bool:
 
 
 def _simple(spark_type: str) -> str | None:
-    if digits := decimals.digits(spark_type):
-        return f"DECIMAL({digits[0]},{digits[1]})"
-    return "VARCHAR" if _VARCHAR.fullmatch(spark_type) else _SIMPLE.get(spark_type.lower())
+    if spark_type.lower() == "binary":
+        return "BLOB"
+    kind = Kind.of(spark_type)
+    return None if kind.name in (NULL, OTHER) else kind.sql
 
 
 def _nested(spark_type: str) -> str | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...temporal.diffs.intervals_sql import Columns, indent
+from ...temporal.diffs.intervals_sql import Columns, nested
 from ...temporal.sql.spark.identity import identity
 from ...temporal.sql.spark.timestamps import sql_type
 from ...temporal.sql.text.dialect import quote, string_literal
@@ -40,7 +40,7 @@ def rows_of(table: str, held: Mapping[str, str], columns: Columns, envelope: str
         kept, keys = (", ".join(parts) for parts in (same.items, same.keys))
         stored = f"SELECT {', '.join(items)}, {quote(held['mz_diff'])} AS mz_diff\nFROM {table}"
         return (
-            f"SELECT {kept}, sum(mz_diff) AS mz_n\nFROM (\n{indent(stored, 2)}\n) AS mz_taken\n"
+            f"SELECT {kept}, sum(mz_diff) AS mz_n\nFROM {nested(stored, 'mz_taken')}\n"
             f"GROUP BY {keys}\nHAVING sum(mz_diff) <> 0"
         )
     row = f"named_struct({', '.join(f'{string_literal(n)}, {quote(n)}' for n, _ in columns)})"
@@ -50,11 +50,11 @@ def rows_of(table: str, held: Mapping[str, str], columns: Columns, envelope: str
     stored = f"SELECT {keyed}, {', '.join(items)}, {own}\nFROM {table}"
     last = (
         f"SELECT max_by(named_struct('row', {row}, 'state', mz_state), struct({', '.join(order)})) AS mz_last\n"
-        f"FROM (\n{indent(stored, 2)}\n) AS mz_taken\n"
+        f"FROM {nested(stored, 'mz_taken')}\n"
         f"GROUP BY {', '.join(f'mz_key_{at}' for at in range(len(key)))}"
     )
     names = ", ".join(f"mz_last.row.{quote(n)} AS {quote(n)}" for n, _ in columns)
-    return f"SELECT {names}, 1L AS mz_n\nFROM (\n{indent(last, 2)}\n) AS mz_by_key\nWHERE mz_last.state <> 'delete'"
+    return f"SELECT {names}, 1L AS mz_n\nFROM {nested(last, 'mz_by_key')}\nWHERE mz_last.state <> 'delete'"
 
 
 def difference(rows: str, wanted: str, columns: Columns, instant: int) -> str:
@@ -63,16 +63,15 @@ def difference(rows: str, wanted: str, columns: Columns, instant: int) -> str:
     same = identity(columns)
     kept, keys = (", ".join(parts) for parts in (same.items, same.keys))
     both = (
-        f"SELECT {names}, 1L AS mz_n FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"
-        f"UNION ALL\nSELECT {names}, -mz_n FROM (\n{indent(rows, 2)}\n) AS mz_has"
+        f"SELECT {names}, 1L AS mz_n FROM {nested(wanted, 'mz_wanted')}\n"
+        f"UNION ALL\nSELECT {names}, -mz_n FROM {nested(rows, 'mz_has')}"
     )
     summed = (
-        f"SELECT {kept}, sum(mz_n) AS mz_diff\nFROM (\n{indent(both, 2)}\n) AS mz_both\n"
-        f"GROUP BY {keys}\nHAVING sum(mz_n) <> 0"
+        f"SELECT {kept}, sum(mz_n) AS mz_diff\nFROM {nested(both, 'mz_both')}\nGROUP BY {keys}\nHAVING sum(mz_n) <> 0"
     )
     return (
         f"SELECT {instant}L AS mz_timestamp, mz_diff, true AS mz_definite, {names}\n"
-        f"FROM (\n{indent(summed, 2)}\n) AS mz_difference"
+        f"FROM {nested(summed, 'mz_difference')}"
     )
 
 
@@ -81,5 +80,5 @@ def standing(rows: str, columns: Columns, instant: int) -> str:
     names = ", ".join(quote(n) for n, _ in columns)
     return (
         f"SELECT {instant}L AS mz_timestamp, mz_n AS mz_diff, true AS mz_definite, {names}\n"
-        f"FROM (\n{indent(rows, 2)}\n) AS mz_standing"
+        f"FROM {nested(rows, 'mz_standing')}"
     )

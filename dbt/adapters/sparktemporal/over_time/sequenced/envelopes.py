@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...errors import Refusal, raised
-from ...temporal.diffs.intervals_sql import Columns, indent
+from ...temporal.diffs.intervals_sql import Columns, nested
 from ...temporal.sql.text.dialect import quote, string_literal
 from ...temporal.sql.text.identifiers import folded
 
@@ -44,18 +44,17 @@ def by_key(
         f"  sum(mz_diff) AS mz_seq_more, sum(mz_diff) FILTER (WHERE mz_diff > 0) AS mz_seq_come,\n"
         f"  any_value({row}) FILTER (WHERE mz_diff < 0) AS mz_seq_before,\n"
         f"  any_value({row}) FILTER (WHERE mz_diff > 0) AS mz_seq_after\n"
-        f"FROM (\n{indent(updates, 2)}\n) AS mz_updates\nGROUP BY {keys}, mz_timestamp"
+        f"FROM {nested(updates, 'mz_updates')}\nGROUP BY {keys}, mz_timestamp"
     )
     following = f", lead(mz_timestamp) OVER (PARTITION BY {keys} ORDER BY mz_timestamp) AS mz_seq_next" if last else ""
     running = (
         f"SELECT *, sum(mz_seq_more) OVER (PARTITION BY {keys} ORDER BY mz_timestamp) AS mz_seq_rows{following}\n"
-        f"FROM (\n{indent(changed, 2)}\n) AS mz_changed"
+        f"FROM {nested(changed, 'mz_changed')}"
     )
     # the first such instant of the key, wherever in the range it is
     several_at = "min(CASE WHEN mz_seq_rows > 1 OR mz_seq_come > 1 THEN mz_timestamp END)"
     checked = (
-        f"SELECT *, {several_at} OVER (PARTITION BY {keys}) AS mz_seq_several_at\n"
-        f"FROM (\n{indent(running, 2)}\n) AS mz_running"
+        f"SELECT *, {several_at} OVER (PARTITION BY {keys}) AS mz_seq_several_at\nFROM {nested(running, 'mz_running')}"
     )
     shown = ", ', ', ".join(f"{string_literal(k + ': ')}, coalesce(CAST({quote(k)} AS STRING), 'NULL')" for k in key)
     message = string_literal(raised("ST006", f"the unique_key of {model} has several rows at one instant: "))
@@ -72,7 +71,7 @@ def by_key(
     wanted += ["mz_seq_next IS NULL"] if last else []
     return (
         f"SELECT mz_timestamp, IF(mz_seq_rows = 0, 'delete', {comes}) AS mz_state, mz_definite, {items}\n"
-        f"FROM (\n{indent(checked, 2)}\n) AS mz_checked\nWHERE {' AND '.join(wanted)}"
+        f"FROM {nested(checked, 'mz_checked')}\nWHERE {' AND '.join(wanted)}"
     )
 
 

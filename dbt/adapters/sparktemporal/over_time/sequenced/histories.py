@@ -20,7 +20,7 @@ from enum import Enum
 from ...temporal.clock.schedule import Refreshes
 from ...temporal.diffs.groups_sql import NUMBER, GroupStore
 from ...temporal.diffs.intervals_read import over_time
-from ...temporal.diffs.intervals_sql import DAMAGED, Columns, indent, no_rows
+from ...temporal.diffs.intervals_sql import DAMAGED, Columns, nested, no_rows
 from ...temporal.diffs.state import CoreState
 from ...temporal.diffs.stores import store_of
 from ...temporal.rewrite.linear_aggregates import COUNT
@@ -82,12 +82,12 @@ def history(core: CoreState, schema: str, within: Range, totals: bool = False) -
     else:
         rows = over_time(_stored(core, sources, within), core.columns)
     if within.refreshes is None:
-        return f"SELECT {comma}mz_from, mz_until\nFROM (\n{indent(rows, 2)}\n) AS mz_history"
+        return f"SELECT {comma}mz_from, mz_until\nFROM {nested(rows, 'mz_history')}"
     seen = f"SELECT {comma}{within.seen('mz_from')} AS mz_from, {within.seen('mz_until')} AS mz_until\n"
-    seen += f"FROM (\n{indent(rows, 2)}\n) AS mz_all"
+    seen += f"FROM {nested(rows, 'mz_all')}"
     until = f"CASE WHEN mz_until <= {within.last}L THEN mz_until END AS mz_until"
     return (
-        f"SELECT {comma}mz_from, {until}\nFROM (\n{indent(seen, 2)}\n) AS mz_history\n"
+        f"SELECT {comma}mz_from, {until}\nFROM {nested(seen, 'mz_history')}\n"
         f"WHERE (mz_until IS NULL OR mz_until > mz_from) AND mz_from <= {within.last}L"
     )
 
@@ -102,10 +102,10 @@ def instants(core: CoreState, schema: str, within: Range) -> str | None:
     sources = [c.source(schema) for c in core.chains]
     stored = _stored(core, sources, within)
     times = "mz_timestamp" if core.sums is not None else "explode(array(mz_from, mz_until))"
-    each = f"SELECT {times} AS mz_seq_t\nFROM (\n{indent(stored, 2)}\n) AS mz_stored"
-    each = f"SELECT {within.seen('mz_seq_t')} AS mz_seq_t\nFROM (\n{indent(each, 2)}\n) AS mz_times"
+    each = f"SELECT {times} AS mz_seq_t\nFROM {nested(stored, 'mz_stored')}"
+    each = f"SELECT {within.seen('mz_seq_t')} AS mz_seq_t\nFROM {nested(each, 'mz_times')}"
     inside = f"mz_seq_t > {within.first}L AND mz_seq_t <= {within.last}L"
-    return f"SELECT mz_seq_t\nFROM (\n{indent(each, 2)}\n) AS mz_seen\nWHERE {inside}"
+    return f"SELECT mz_seq_t\nFROM {nested(each, 'mz_seen')}\nWHERE {inside}"
 
 
 def _stored(core: CoreState, sources: list[str], within: Range) -> str:
@@ -125,10 +125,10 @@ def _stored(core: CoreState, sources: list[str], within: Range) -> str:
     if core.sums is not None:
         sums = "".join(f", {quote(n)}" for n, _ in core.sums)
         items = f"{names}{axis.reached('mz_timestamp')} AS mz_timestamp, mz_diff{sums}"
-        return f"SELECT {items}\nFROM (\n{indent(stored, 2)}\n) AS mz_every"
+        return f"SELECT {items}\nFROM {nested(stored, 'mz_every')}"
     items = f"{names}{axis.reached('mz_from')} AS mz_from, {axis.reached('mz_until')} AS mz_until, mz_diff"
-    reached = f"SELECT {items}\nFROM (\n{indent(stored, 2)}\n) AS mz_every"
-    return f"SELECT *\nFROM (\n{indent(reached, 2)}\n) AS mz_reached\nWHERE mz_until IS NULL OR mz_until > mz_from"
+    reached = f"SELECT {items}\nFROM {nested(stored, 'mz_every')}"
+    return f"SELECT *\nFROM {nested(reached, 'mz_reached')}\nWHERE mz_until IS NULL OR mz_until > mz_from"
 
 
 def _of_part(within: Range) -> str:
@@ -146,14 +146,11 @@ def _of_groups(core: CoreState, sources: list[str], within: Range) -> str:
     totals = (
         f"SELECT {keys}sum(mz_diff) OVER mz_group AS {COUNT}{sums}, "
         f"mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_group AS mz_until\n"
-        f"FROM (\n{indent(store.consolidated(_stored(core, sources, within)), 2)}\n) AS mz_updates\n"
+        f"FROM {nested(store.consolidated(_stored(core, sources, within)), 'mz_updates')}\n"
         f"WINDOW mz_group AS ({_partition(comparable(core.columns))}ORDER BY mz_timestamp)"
     )
     names = "".join(f", {quote(n)}" for n, _ in store.sums)
-    return (
-        f"SELECT {keys}{NUMBER}{names}, mz_from, mz_until\n"
-        f"FROM (\n{indent(totals, 2)}\n) AS mz_totals\nWHERE {COUNT} <> 0"
-    )
+    return f"SELECT {keys}{NUMBER}{names}, mz_from, mz_until\nFROM {nested(totals, 'mz_totals')}\nWHERE {COUNT} <> 0"
 
 
 def _of_total(core: CoreState, sources: list[str], within: Range) -> str:
@@ -166,17 +163,17 @@ def _of_total(core: CoreState, sources: list[str], within: Range) -> str:
     added = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in sums)
     by_instant = (
         f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{added}\n"
-        f"FROM (\n{indent(updates, 2)}\n) AS mz_updates\nGROUP BY mz_timestamp"
+        f"FROM {nested(updates, 'mz_updates')}\nGROUP BY mz_timestamp"
     )
     running = "".join(f", sum({quote(n)}) OVER mz_total AS {quote(n)}" for n, _ in sums)
     totals = (
         f"SELECT sum(mz_diff) OVER mz_total AS {COUNT}{running}, "
         f"mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_total AS mz_until\n"
-        f"FROM (\n{indent(by_instant, 2)}\n) AS mz_by_instant\nWINDOW mz_total AS (ORDER BY mz_timestamp)"
+        f"FROM {nested(by_instant, 'mz_by_instant')}\nWINDOW mz_total AS (ORDER BY mz_timestamp)"
     )
     number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} WHEN {COUNT} < 0 THEN CAST({DAMAGED} AS BIGINT) END AS {COUNT}"
     names = "".join(f", CASE WHEN {COUNT} <> 0 THEN {quote(n)} END AS {quote(n)}" for n, _ in sums)
-    return f"SELECT {number}{names}, mz_from, mz_until\nFROM (\n{indent(totals, 2)}\n) AS mz_totals"
+    return f"SELECT {number}{names}, mz_from, mz_until\nFROM {nested(totals, 'mz_totals')}"
 
 
 def comparable(keys: Columns) -> str:

@@ -20,7 +20,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from ...errors import Refusal
-from ...temporal.diffs.intervals_sql import Columns, indent, no_rows, pretty
+from ...temporal.diffs.intervals_sql import Columns, indent, nested, no_rows, pretty
 from ...temporal.diffs.state import State
 from ...temporal.diffs.view_sql import grouped_cores, inline_upstreams, read_at
 from ...temporal.predicates.clock_text import reads_clock
@@ -85,7 +85,7 @@ class Output:
         assert self._with_times is not None
         body = inline_upstreams(self._with_times, self._histories(totals=True))
         names = ", ".join([*(quote(n) for n, _ in self.state.columns), "mz_from", "mz_until"])
-        return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
+        return f"SELECT *\nFROM {nested(body, 'mz_out')}({names})"
 
     def points(self) -> str:
         """A query of the instants (`mz_seq_t`) after `within.first` at which a core may change; some come twice."""
@@ -116,8 +116,8 @@ class Output:
         listed = ", ".join(f"mz_there.{quote(n)}" for n, _ in self.state.columns)
         return (
             f"SELECT /*+ BROADCAST(mz_seq_given) */ mz_seq_given.*, {listed}\n"
-            f"FROM (\n{indent(self.rows_over_time(), 2)}\n) AS mz_there\n"
-            f"JOIN (\n{indent(points, 2)}\n) AS mz_seq_given\n"
+            f"FROM {nested(self.rows_over_time(), 'mz_there')}\n"
+            f"JOIN {nested(points, 'mz_seq_given')}\n"
             f"ON mz_there.mz_from <= mz_seq_given.{t}\n"
             f"  AND (mz_there.mz_until IS NULL OR mz_there.mz_until > mz_seq_given.{t})"
         )
@@ -152,7 +152,7 @@ class Output:
         with_ = ",\n".join(f"{name} AS (\n{indent(sql, 2)}\n)" for name, sql in [("mz_seq_given", points), *ctes])
         return (
             f"WITH {with_}\nSELECT mz_seq_given.*, {', '.join(f'mz_out.{quote(n)}' for n in names)}\n"
-            f"FROM mz_seq_given\nJOIN (\n{indent(rows, 2)}\n) AS mz_out({listed}, {INSTANT})\n"
+            f"FROM mz_seq_given\nJOIN {nested(rows, 'mz_out')}({listed}, {INSTANT})\n"
             f"ON mz_seq_given.{t} = mz_out.{INSTANT}"
         )
 
@@ -162,12 +162,12 @@ class Output:
         there = f"mz_from <= {INSTANT} AND (mz_until IS NULL OR mz_until > {INSTANT})"
         return (
             f"SELECT /*+ BROADCAST({POINTS}) */ {listed}{POINTS}.{INSTANT}\n"
-            f"FROM (\n{indent(rows, 2)}\n) AS mz_history\nJOIN {POINTS} ON {there}"
+            f"FROM {nested(rows, 'mz_history')}\nJOIN {POINTS} ON {there}"
         )
 
     def _read(self, t: int, items: str) -> str:
-        read = f"SELECT {items} FROM (\n{indent(read_at(self.state, t), 2)}\n) AS mz_output"
-        return f"SELECT *, {t}L AS {INSTANT} FROM (\n{indent(read, 2)}\n) AS mz_read"
+        read = f"SELECT {items} FROM {nested(read_at(self.state, t), 'mz_output')}"
+        return f"SELECT *, {t}L AS {INSTANT} FROM {nested(read, 'mz_read')}"
 
     def looked_at(self, axis: Axis) -> dict[Part, str]:
         """A query like `rows_over_time` for each `Part` of the rows. Only at the instants of the axis is it right.
@@ -189,8 +189,8 @@ class Output:
         each = f"SELECT explode(sequence({first}L, {last}L)) AS mz_seq_t"
         if self.within.refreshes is None:
             return each
-        seen = f"SELECT DISTINCT {self.within.seen('mz_seq_t')} AS mz_seq_t\nFROM (\n{indent(each, 2)}\n) AS mz_each"
-        return f"SELECT mz_seq_t\nFROM (\n{indent(seen, 2)}\n) AS mz_seen\nWHERE mz_seq_t <= {last}L"
+        seen = f"SELECT DISTINCT {self.within.seen('mz_seq_t')} AS mz_seq_t\nFROM {nested(each, 'mz_each')}"
+        return f"SELECT mz_seq_t\nFROM {nested(seen, 'mz_seen')}\nWHERE mz_seq_t <= {last}L"
 
     def edges(self) -> str:
         """A query of the output over time: columns, mz_from, mz_until.
@@ -201,7 +201,7 @@ class Output:
             return self.rows_over_time()
         points = (
             f"SELECT mz_seq_t AS mz_from, lead(mz_seq_t) OVER (ORDER BY mz_seq_t) AS mz_until\n"
-            f"FROM (\n{indent(self.edge_points(), 2)}\n) AS mz_points"
+            f"FROM {nested(self.edge_points(), 'mz_points')}"
         )
         return self.at(points, "mz_from")
 
@@ -218,12 +218,12 @@ def updates(output: Output, as_of: int, frontier: int, snapshot: bool) -> str:
     later = "" if snapshot else f" AND mz_timestamp > {first}L"
     summed = (
         f"SELECT mz_timestamp, sum(mz_sign) AS mz_diff{items}\n"
-        f"FROM (\n{indent(output.edges(), 2)}\n) AS mz_rows\n"
+        f"FROM {nested(output.edges(), 'mz_rows')}\n"
         f"LATERAL VIEW stack(2, mz_from, 1L, mz_until, -1L) mz_edges AS mz_timestamp, mz_sign\n"
         f"WHERE mz_timestamp IS NOT NULL{later}\n"
         f"GROUP BY mz_timestamp{keys}\nHAVING sum(mz_sign) <> 0"
     )
     return (
         f"SELECT greatest(mz_timestamp, {as_of}L) AS mz_timestamp, mz_diff, mz_timestamp <= {frontier}L AS mz_definite"
-        f"{names}\nFROM (\n{indent(summed, 2)}\n) AS mz_updates"
+        f"{names}\nFROM {nested(summed, 'mz_updates')}"
     )

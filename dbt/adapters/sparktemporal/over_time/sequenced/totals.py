@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ...temporal.diffs.intervals_sql import Columns, indent, no_rows
+from ...temporal.diffs.intervals_sql import Columns, indent, nested, no_rows
 from ...temporal.diffs.view_sql import inline_upstreams
 from ...temporal.rewrite.core import PLACEHOLDER
 from ...temporal.rewrite.group_maintenance import Groups, take_groups
@@ -92,15 +92,13 @@ class Totals:
         all_of_it = f"0L AS mz_seq_lo, {len(axis.instants)}L AS mz_seq_hi"
         if part is Part.WHOLE:
             by = f"\nGROUP BY {named[:-2]}" if named else ""
-            return (
-                f"SELECT {named}{all_of_it}, count(*) AS {COUNT}{sums}\nFROM (\n{indent(shown, 2)}\n) AS mz_shown{by}"
-            )
+            return f"SELECT {named}{all_of_it}, count(*) AS {COUNT}{sums}\nFROM {nested(shown, 'mz_shown')}{by}"
         until = f"CASE WHEN mz_until IS NULL THEN {len(axis.instants)}L ELSE {axis.place('mz_until')} END"
         cell = f"{axis.place('mz_from')} AS mz_seq_lo, {until} AS mz_seq_hi"
-        placed = f"SELECT *, {cell}\nFROM (\n{indent(shown, 2)}\n) AS mz_shown"
+        placed = f"SELECT *, {cell}\nFROM {nested(shown, 'mz_shown')}"
         return (
             f"SELECT {named}mz_seq_lo, mz_seq_hi, count(*) AS {COUNT}{sums}\n"
-            f"FROM (\n{indent(placed, 2)}\n) AS mz_placed\nWHERE mz_seq_lo < mz_seq_hi\n"
+            f"FROM {nested(placed, 'mz_placed')}\nWHERE mz_seq_lo < mz_seq_hi\n"
             f"GROUP BY {named}mz_seq_lo, mz_seq_hi"
         )
 

@@ -218,5 +218,10 @@ def indent(text: str, by: int) -> str:
     return "\n".join(" " * by + line for line in text.splitlines())
 
 
+def nested(sql: str, alias: str) -> str:
+    """A query for a FROM, in parentheses and with an alias."""
+    return f"(\n{indent(sql, 2)}\n) AS {alias}"
+
+
 def pretty(node: exp.Expr) -> str:
     return render(node, pretty=True)

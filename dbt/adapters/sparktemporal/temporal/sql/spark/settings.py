@@ -55,6 +55,11 @@ _OTHERS = ("spark.wap.branch", "spark.wap.id")
 NOT_SET = "not set"
 
 
+def is_ansi(settings: Mapping[str, str]) -> bool:
+    """Whether expressions raise errors by the rules of ANSI."""
+    return settings[ANSI].lower() == "true"
+
+
 def decides(key: str) -> bool:
     """Whether a setting can decide the rows of a query.
 
