@@ -80,6 +80,7 @@ def tried(spark: str, dbt: str) -> Row:
     code, text = run(python, "-m", "pytest", "-q", "--catalog", "in-memory", "-m", "not deep", *TESTS)
     counts = {kind: int(number) for number, kind in re.findall(r"(\d+) (passed|failed|skipped|errors?)", last(text))}
     if code:
+        print(*re.findall(r"^(?:FAILED|ERROR|E  ).*", text, flags=re.MULTILINE), sep="\n", flush=True)
         told = ", ".join(f"{number} {kind}" for kind, number in counts.items())
         return {**row, "outcome": f"failed: {told or last(text)}"}
     told = ", ".join(f"{counts[kind]} {kind}" for kind in ("passed", "skipped") if kind in counts)
