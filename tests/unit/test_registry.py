@@ -24,6 +24,7 @@ from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
     Local,
     Takes,
 )
+from dbt.adapters.sparktemporal.temporal.sql.functions.types import TYPED
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 
 ROOT = Path(adapter.__file__).parent
@@ -89,6 +90,11 @@ def test_each_form_stands_once() -> None:
     assert len(set(forms)) == len(forms) > 150
     assert not {row.name for row in ROWS} & (others.NAMES | others.WORDS)
     assert len(BUILTIN) > 400
+
+
+def test_a_type_is_of_a_name_that_each_spark_has() -> None:
+    """Else a function that people made under this name, where Spark lacks it, would have the type of Spark's."""
+    assert len(TYPED) > 200 and TYPED <= BUILTIN
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.parsed_as != CAST], ids=lambda row: row.name)

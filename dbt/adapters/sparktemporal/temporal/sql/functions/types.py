@@ -73,7 +73,7 @@ _TYPES = {
         array_contains arrays_overlap bool_and bool_or boolean contains endswith equal_null every exists forall ilike
         isnan isnotnull isnull like luhn_check regexp regexp_like rlike some startswith
     """,
-    "date": "curdate current_date date_from_unix_date make_date to_date try_to_date",
+    "date": "curdate current_date date_from_unix_date make_date to_date",
     "timestamp": "current_timestamp make_timestamp_ltz now to_timestamp to_timestamp_ltz",
     "timestamp_ntz": "convert_timezone localtimestamp make_timestamp_ntz to_timestamp_ntz",
     CALENDAR: "make_interval",
@@ -81,8 +81,8 @@ _TYPES = {
     MONTHS: "make_ym_interval",
     "string": """
         array_join base64 btrim char chr concat_ws conv current_catalog current_database current_schema
-        current_timezone current_user date_format dayname format_number format_string from_unixtime get_json_object
-        hex initcap lcase lower ltrim mask md5 monthname parse_url printf regexp_extract regexp_replace regexp_substr
+        current_timezone current_user date_format format_number format_string from_unixtime get_json_object
+        hex initcap lcase lower ltrim mask md5 parse_url printf regexp_extract regexp_replace regexp_substr
         repeat replace rtrim sha sha1 sha2 soundex space split_part string substring_index to_char to_csv to_json
         to_varchar translate typeof ucase upper url_decode url_encode user uuid version
     """,
@@ -93,7 +93,7 @@ _BY_NAME: dict[str, str | Rule] = {
     **{name: rule for rule, names in _RULES.items() for name in names.split()},
     **{name: kind for kind, names in _TYPES.items() for name in names.split()},
 }
-#: names of functions with a type or a rule here
+#: names of functions with a type or a rule here. Each Spark has them: elsewhere people may have made one of that name
 TYPED = frozenset(_BY_NAME)
 
 
