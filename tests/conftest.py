@@ -44,9 +44,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--catalog",
         default="hive",
         choices=["hive", "in-memory", *NAMED, CONNECT],
-        help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests; local, served "
-        "and files are Iceberg's, plain is one by Spark's own interfaces, and the profile names them; connect is "
-        "a server of Spark Connect",
+        help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests; plain is "
+        "one by Spark's own interfaces, the others are Iceberg's (support/named_catalogs.py), and the profile names "
+        "them; connect is a server of Spark Connect",
     )
 
 

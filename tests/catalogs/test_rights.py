@@ -34,8 +34,7 @@ ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {
 @pytest.fixture
 def owned(project: Project) -> Project:
     """A model that its owner ran, and rows that came since."""
-    place = f"spark.sql.catalog.{project.spark.conf.get('spark.sql.defaultCatalog', 'spark_catalog')}"
-    if project.spark.conf.get(f"{place}.type", "") != "rest":
+    if project.connection.get("catalog") != "served":
         pytest.skip("the server on loopback is the catalog that has users")
     project.sql(f"CREATE TABLE {{s}}.events USING iceberg AS {ROWS.format(0, 9)}")
     project.model("m", f"select id, ts from {project.schema}.events where mz_now() < ts")

@@ -17,7 +17,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.over_time.reads import now as read_now
 from dbt.adapters.sparktemporal.run.first_commit import first_commit
 from support.instants import T0, Y2100
-from support.named_catalogs import PLAIN, TABLES_ALONE
+from support.named_catalogs import PLAIN, without_views
 from support.project import Project, is_named
 from support.rivals import take_over
 
@@ -33,9 +33,10 @@ def placed(folder: Path, spark: Any, **profile: str) -> Iterator[Project]:
     before = spark.conf.get("spark.sql.defaultCatalog")
     if before == PLAIN:
         pytest.skip("no table of Iceberg can be made")
-    spark.conf.set("spark.sql.defaultCatalog", TABLES_ALONE)
+    catalog = without_views(before)
+    spark.conf.set("spark.sql.defaultCatalog", catalog)
     try:
-        connection = {"method": "session", "host": "local", "catalog": TABLES_ALONE, **profile}
+        connection = {"method": "session", "host": "local", "catalog": catalog, **profile}
         made = Project(folder / f"project{len(profile)}", spark, connection)
         made.sql(f"CREATE TABLE {{s}}.events USING iceberg AS {ROWS.format(0, 20)}")
         yield made
@@ -74,7 +75,7 @@ def right_at(project: Project, *instants: int, model: str = "m") -> None:
 def text_of(project: Project, model: str = "m") -> str:
     """What a reader gets from `temporal_read`, in a session of its own."""
     session = project.spark.newSession()
-    session.conf.set("spark.sql.defaultCatalog", TABLES_ALONE)
+    session.conf.set("spark.sql.defaultCatalog", project.connection["catalog"])
     warehouse = Warehouse(lambda sql: [tuple(row) for row in session.sql(sql).collect()])
     return str(read_now(warehouse, ModelRelations(f"`{project.schema}`", model, ""), None))
 
@@ -201,7 +202,7 @@ def test_one_of_two_commits_wins(alone: Project) -> None:
 
         def commit(who: str, before: str = before, starts: threading.Barrier = starts, lost: list = lost) -> None:
             session = alone.spark.newSession()
-            session.conf.set("spark.sql.defaultCatalog", TABLES_ALONE)
+            session.conf.set("spark.sql.defaultCatalog", alone.connection["catalog"])
             session.sql(f"SELECT * FROM {record}").collect()  # what a session remembers of the table
             starts.wait()
             try:
@@ -279,7 +280,10 @@ def test_a_reader_beside(alone: Project) -> None:
 def test_what_is_refused(unsaid: Project, beside: Project, tmp_path: Path) -> None:
     unsaid.model("m", BEFORE.format(unsaid.schema))
     result = unsaid.run(now=T0, check=False)
-    assert f"found: schema `{unsaid.schema}` of the catalog files, which has no views" in result.text
+    assert (
+        f"found: schema `{unsaid.schema}` of the catalog {unsaid.connection['catalog']}, which has no views"
+        in result.text
+    )
     assert "why: a temporal_view is a view. Spark's words: Creating a view is not supported" in result.text
     assert (
         "instead: a catalog that makes, replaces and drops views" in result.text

@@ -64,7 +64,7 @@ def write_project(places: Places) -> None:
     dev = {"type": "sparktemporal", "method": "session", "host": "local", "schema": "faults", "threads": 1}
     if named:
         dev["catalog"] = catalog
-    if catalog == TABLES_ALONE:
+    if catalog in TABLES_ALONE:
         dev["views_in"] = "none"
     if places.server:
         parameters = {"spark.sql.session.timeZone": "UTC"}
@@ -102,7 +102,7 @@ def test_killed_while_writing_and_at_the_commit(places: Places) -> None:
     """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""
     killed_at = chain_of_kills(places, [4, 5, 0])
     verb = "CREATE OR REPLACE VIEW" if places.named and places.catalog != PLAIN else "ALTER VIEW"
-    verb = "UPDATE" if places.catalog == TABLES_ALONE else verb
+    verb = "UPDATE" if places.catalog in TABLES_ALONE else verb
     assert killed_at[-1].startswith(f"{verb} `faults`.`m__live`")
     assert "m__diffs_" in killed_at[0]
 

@@ -84,7 +84,7 @@ class Project:
 
     def _views_elsewhere(self, spark: Any) -> dict[str, str]:
         """Where a catalog has no views: those of models are in a schema of this name in the session's own catalog."""
-        if session_connection(spark).get("catalog") != TABLES_ALONE:
+        if session_connection(spark).get("catalog") not in TABLES_ALONE:
             return {}
         elsewhere = f"spark_catalog.{self.schema}"
         spark.sql(f"CREATE DATABASE {elsewhere}")
@@ -177,7 +177,7 @@ class Project:
 
     def _kinds(self) -> list[str]:
         """What the catalog lists by a statement of its own, views before what they read."""
-        if self.connection.get("catalog") in (None, TABLES_ALONE):
+        if self.connection.get("catalog") in (None, *TABLES_ALONE):
             return ["TABLE"]
         return ["VIEW", "TABLE"]
 
