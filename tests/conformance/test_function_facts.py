@@ -345,6 +345,8 @@ ELSEWHERE = (
 )  # fmt: skip
 #: these take other arguments, or stand above a ROLLUP
 UNCALLED = {"arrays_overlap", "grouping", "grouping_id", "to_csv"}
+#: before Spark 4 the client reads no INTERVAL in a schema, and to_char takes a number and a constant format alone
+UNCALLED_BEFORE_4 = UNCALLED | {"make_interval", "to_char"}
 OPERATIONS = (
     "{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "{0} % {1}", "{0} div {1}",
     "case when f then {0} else {1} end",
@@ -406,5 +408,6 @@ def test_the_types_without_spark_are_those_of_spark(spark: Any, step: int) -> No
     assert [one for one in found if one[2] not in (None, one[1])] == []
     known = {call.partition("(")[0] for call, _, ours in found if ours is not None}
     taken = {call.partition("(")[0] for call, _, _ in found}
-    assert (TYPED & {*names}) - known == UNCALLED & {*names} and len(taken & {*names}) > 200 // step
+    uncalled = UNCALLED if spark.version >= "4" else UNCALLED_BEFORE_4
+    assert (TYPED & {*names}) - known == uncalled & {*names} and len(taken & {*names}) > 200 // step
     assert sum(ours is not None for *_, ours in found) > 0.9 * len(found)

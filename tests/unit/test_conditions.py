@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
+from sqlglot import exp
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.lengths import is_below_a_day, milliseconds
 from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import DAYS, MOVED, NONE, OTHER, side
+from dbt.adapters.sparktemporal.temporal.predicates.ordered import ordered
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
+from support.predicates import Natural
 from support.typed import by_text
 
 COLUMNS = {"t": ["id", "k", "ts", "hi"], "u": ["id", "until"]}
@@ -308,3 +312,38 @@ def test_months_beside_the_beginnings_of_days() -> None:
     for around in ("coalesce(a, {})", "greatest({}, a)", "if(k, mz_now(), {})", "case when k then {} else a end"):
         assert side(expression(around.format("mz_now() - interval 1 month"))).months == OTHER
         assert side(expression(around.format("CAST(mz_now() - interval 1 month AS DATE)"))).months == DAYS
+
+
+#: a number, written in other ways
+OTHERWISE = ("{n}L", "cast({n} as bigint)", "({n})", "({n} + 0)", "bigint({n})", "-(-{n})", "({n} * 1)", "int('{n}')")
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_what_is_made_of_fields_stays_so_beside_the_columns(number: int) -> None:
+    """A search sees columns in place of row expressions: the order of fields is known there as in the text."""
+    rng, known = random.Random(number), 0
+    grammar = Natural(rng, fixed_zone=False)
+    for _ in range(100):
+        text = rng.choice([grammar.format, grammar.partition, grammar.number, grammar.parts, grammar.made])()
+        outside = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])\d+\b")
+        text = outside.sub(lambda found: _otherwise(rng, found.group()), text).format(
+            n="mz_now()", m="unix_millis(mz_now())"
+        )
+        try:
+            found = condition(expression(put_mz_now(text)[0]))
+        except Refusal:
+            continue
+        for step in found.steps:
+            of_text = fields_in(found.written(step.function))
+            assert fields_in(step.function) == of_text, text
+            known += len(of_text)
+    assert known > 20
+
+
+def _otherwise(rng: random.Random, literal: str) -> str:
+    return literal if literal[0] in "'\"" or rng.random() < 0.5 else rng.choice(OTHERWISE).replace("{n}", literal)
+
+
+def fields_in(node: exp.Expr) -> set[tuple[int, str, frozenset[str]]]:
+    """What is known of the parts of a function that are made of fields."""
+    return {(one.step, one.type, one.partial) for part in node.walk() if (one := ordered(part)) is not None}

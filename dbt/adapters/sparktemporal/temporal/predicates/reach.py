@@ -118,6 +118,7 @@ class _Walk:
 
     def _added(self, node: exp.Add | exp.Sub) -> _Moved:
         clock, other = (node.left, node.right) if has_clock(node.left) else (node.right, node.left)
+        assert not has_clock(other), "a sum of two functions of the clock is made of fields"
         base = self.kind(clock)
         static, kind = self.moving.row(other.unnest())
         if base.kind in (NUMBER, LENGTH) or kind and not kind.startswith(("interval", "timestamp", "date")):

@@ -22,6 +22,7 @@ from .elements import Variable, names_variable, unknown_elements
 from .lengths import day_factor, is_below_a_day
 from .logic import branches_of, not_
 from .monotonicity import not_listable
+from .ordered import ordered
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class RowExpressions:
             return node
         if isinstance(node, exp.Lambda):
             return self._hoisted_lambda(node)
+        if (fields := ordered(node)) is not None:
+            return self._hoisted_fields(node, fields.of)
         # a branch of a CASE is no expression
         if not has_clock(node) and not isinstance(node, exp.If) and not self.is_of_element(node):
             return node if is_below_a_day(node) else self.column(node)
@@ -76,6 +79,9 @@ class RowExpressions:
             for part, key, within in self.arms(node):  # a condition without the clock still protects from errors
                 part.set(key, within.hoisted(part.args[key]))
             return node
+        return self._hoisted_parts(node)
+
+    def _hoisted_parts(self, node: exp.Expr) -> exp.Expr:
         units = starts_with_unit(node)
         for key, value in list(node.args.items()):
             if units and key == "expressions":
@@ -84,6 +90,19 @@ class RowExpressions:
                 node.set(key, [self.hoisted(v) if isinstance(v, exp.Expr) else v for v in value])
             elif isinstance(value, exp.Expr):
                 node.set(key, self.hoisted(value))
+        return node
+
+    def _hoisted_fields(self, node: exp.Expr, of: exp.Expr) -> exp.Expr:
+        """`hoisted` for what is made of fields of an instant: only the instant has parts of the row.
+
+        Constants stay, because the order of the fields is known by their values and types.
+        """
+        if node.find(exp.Column) is None:
+            return node
+        texts = {render(of), *map(render, of.expressions)}
+        for part in list(node.find_all(exp.Expr)):
+            if part is not node and render(part) in texts and has_clock(part):
+                part.replace(self.hoisted(part.copy()))
         return node
 
     def _hoisted_lambda(self, node: exp.Lambda) -> exp.Expr:
