@@ -18,7 +18,9 @@ from dbt.adapters.sparktemporal.looking import run_operations, status
 from dbt.adapters.sparktemporal.run import commit as commits
 from dbt.adapters.sparktemporal.run import fence, lock
 from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
+from dbt.adapters.sparktemporal.temporal.decision import Statement
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from dbt.adapters.sparktemporal.temporal.diffs.state import State
 from support.instants import T0
 from support.states import a_state
 
@@ -80,11 +82,19 @@ def test_who_reads_its_own_commit(catalog: Catalog, clock: list[float], verb: st
     commit = Commit(ViewTexts(warehouse, TARGET, before), "r", "again")
     catalog.sent.clear()
     clock[0] += later
+    run = token if asks else chains.next_id(token)
+    seen: list[ViewInfo | None] = []
+
+    def statements(state: State, live: ViewInfo | None) -> list[Statement]:
+        seen.append(live)
+        return []
+
+    followed = commit.followed(replace(a_state(), run=run), statements, run)
     if asks:
         with pytest.raises(TemporalError):  # there is no view of that name
-            commit.confirm(token)
+            list(followed)
     else:
-        assert commit.confirm(chains.next_id(token)) is before
+        assert list(followed) == [] and seen == [before]
     assert catalog.sent == (["DESCRIBE TABLE"] if asks else [])
     lock.forget_lock(token)
 

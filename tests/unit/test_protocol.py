@@ -12,27 +12,31 @@ import textwrap
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from dbt.adapters.sparktemporal.engine import session_facts
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.looking import consolidate as consolidation
 from dbt.adapters.sparktemporal.run import commit as commits
-from dbt.adapters.sparktemporal.run import fence, merging, phases, publishing, write_chains
+from dbt.adapters.sparktemporal.run import fence, lock, merging, phases, publishing, write_chains
 from dbt.adapters.sparktemporal.run.progress import Written
 from dbt.adapters.sparktemporal.temporal.decision import Statement
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from dbt.adapters.sparktemporal.temporal.diffs.state import State
 from support.instants import T0
 from support.protocol import races, steps
-from support.protocol.planted import FAULTS, FRONTIER, NAMED, ROWS
+from support.protocol.invariants import is_behind
+from support.protocol.planted import BEHIND, FAULTS, FRONTIER, NAMED, ROWS
 from support.protocol.search import FIRST, WORDS, search, start
 from support.protocol.world import Actor, Names, Rules, World, carry_out
 
 #: a run, and what is at work beside it
 PAIRS = [("run", other) for other in ("run", "rebuild", "no rows", "text", "consolidation", "request")]
 #: what makes a race bad -> the invariants that it violates
-ALL = {ROWS, FRONTIER, NAMED}
+ALL = {ROWS, FRONTIER, NAMED, BEHIND}
 KNOWN = {
     races.NO_CHAIN: ALL,
     races.NOT_FENCED: ALL,
@@ -108,17 +112,42 @@ def test_a_reader_beside_two_runs(keeps: bool) -> None:
     assert set(searched(("run", "run", "reader"), Rules(keeps=keeps), lates=0, arrivals=0)) == {races.INSIDE_FENCE}
 
 
+NOTHING_HAPPENS = {"lates": 0, "kills": 0, "pauses": 0, "arrivals": 1}
+
+
 @pytest.mark.parametrize("swaps", [False, True])
 def test_updates_that_are_behind(swaps: bool) -> None:
-    """A run may pause, or lose its client, when it publishes <model>__diffs; a kill there leaves nothing behind."""
+    """A run that publishes, and does not come to look again, leaves <model>__diffs behind until any other run."""
+    rules, adrift = Rules(swaps=swaps), set[World]()
 
-    def behind(**bounds: int) -> list[str]:
-        none = {"lates": 0, "kills": 0, "pauses": 0, "arrivals": 1}
-        return search(start(("run", "rebuild"), **none | bounds), Rules(swaps=swaps)).behind
+    def behind(**bounds: int) -> dict[tuple[str, str], list[str]]:
+        found = search(start(("run", "rebuild"), **NOTHING_HAPPENS | bounds), rules)
+        assert {name for race, name in found.violations if not race} == set()
+        adrift.update(found.adrift)
+        return found.behind
 
-    assert behind() == behind(kills=1) == []
-    assert "a (run) pauses for over an hour before it publishes" in behind(pauses=1)
-    assert "the server carries out the publish of a" in behind(lates=1)
+    assert behind() == behind(pauses=1) == {}
+    assert list(behind(kills=1)) == [("killed", "done")]  # before it has published
+    killed = behind(pauses=1, kills=1)["done", "killed"]
+    assert [words for words in killed if words.startswith("a ")][-2:] == [
+        "a (run) publishes", "a (run) is killed before it reads the commit again"
+    ]  # fmt: skip
+    assert "the server carries out the publish of a" in behind(lates=1)["done", "failed"]
+    assert len(adrift) > 20
+    for world in adrift:
+        one = alone(
+            steps.changed(world, actors=(Actor("z", "run", "begin"),), rows=world.live.rows, pending=None), rules
+        )
+        assert "publish: look again" in one.taken and is_behind(one.world) is None
+
+
+@pytest.mark.first(1)
+@pytest.mark.parametrize("actors", [("run", "run", "run"), ("run", "rebuild", "no rows")], ids=" and ".join)
+def test_a_run_that_publishes_without_a_lock(actors: tuple[str, ...]) -> None:
+    """A run in which nothing is new publishes for one that has not come to it yet, and another one overtakes both."""
+    for fault in ("a run that publishes and does not look again", ""):
+        found = search(start(actors, **NOTHING_HAPPENS), Rules(fault=fault))
+        assert list(found.violations) == ([("", BEHIND)] if fault else []) and not found.behind.keys() - {("done",) * 2}
 
 
 def test_the_known_race_in_words() -> None:
@@ -172,23 +201,35 @@ def test_each_fault_of_the_model_is_tried() -> None:
 # -- the model beside the product --
 
 
-def a_run_of_the_model(displaced: bool) -> list[str]:
-    """The steps of a run, alone, which merges; it took over a lock, or the lock was free."""
-    first = World(
-        (Actor("a", "run", "begin"),),
-        live=steps.changed(FIRST, chains=FIRST.chains | {"0.m"}),
-        tables=FIRST.tables | {"0.m", "x.w"},
-        published="0",
-        lock="x" if displaced else "",
-    )
-    rules, world, taken = Rules(keeps=False), first, []
+class Alone(NamedTuple):
+    """The first actor of a world to its end: its steps, and the world after it."""
+
+    taken: list[str]
+    world: World
+
+
+def alone(world: World, rules: Rules) -> Alone:
+    taken = []
     while (actor := world.actors[0]).at:
         step = steps.move(world, actor, rules)
         assert step is not None
         taken.append(actor.at)
         done = carry_out(world, step.statement, rules) if step.statement else world
         world = done.having(step.then) if done else world.having(step.failed or step.then)
-    assert world.live.run == "a" and world.published == "a" and not world.lock
+    return Alone(taken, world)
+
+
+def a_run_of_the_model(displaced: bool) -> list[str]:
+    """The steps of a run, alone, which merges; it took over a lock, or the lock was free."""
+    first = World(
+        (Actor("a", "run", "begin"),),
+        live=steps.changed(FIRST, chains=FIRST.chains | {"0.m"}),
+        tables=FIRST.tables | {"0.m", "x.w"},
+        published=FIRST,
+        lock="x" if displaced else "",
+    )
+    taken, world = alone(first, Rules(keeps=False))
+    assert world.live.run == "a" and world.published.run == "a" and not world.lock
     return taken
 
 
@@ -214,6 +255,11 @@ def test_what_a_run_does_in_each_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     class Prepared(commits.Commit):
         _expected = tell("commit: check")
 
+        def _own(self, run: str | None) -> Any:
+            if phase == "publish":
+                told.append("publish: look again" if "publish" in told else "publish: look")
+            return SimpleNamespace(text=run)
+
     texts: Any = SimpleNamespace(
         live=None,
         first="",
@@ -224,7 +270,7 @@ def test_what_a_run_does_in_each_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     state: Any = SimpleNamespace(run="r")
     commit = Prepared(texts, "before", "")
-    monkeypatch.setattr(Prepared, "confirm", tell("publish: confirm"))
+    monkeypatch.setattr(commits, "run_of", lambda text: text)
     monkeypatch.setattr(commits.lock, "refuse_lost", tell("commit: lock"))
     monkeypatch.setattr(fence, "written_by", tell("fence: look", ("x",)))
     monkeypatch.setattr(fence, "drops", lambda *given: sends("fence: drop"))
@@ -249,6 +295,40 @@ def test_what_a_run_does_in_each_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told == ours and began == list(steps.PHASES)
 
 
+def test_what_a_run_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The product's loop: the run of the commit at each look -> the runs whose states are published."""
+    texts: Any = SimpleNamespace(live=None, is_table=False, warehouse=None, target=ModelRelations("`s`", "m"))
+    monkeypatch.setattr(commits, "run_of", lambda text: text)
+    monkeypatch.setattr(commits, "state_of", lambda warehouse, target, text: SimpleNamespace(run=text))
+
+    def published(run: str | None, *looks: str | None) -> list[str]:
+        left = iter(looks)
+
+        class Looking(commits.Commit):
+            def _own(self, run: str | None) -> Any:
+                return None if (found := next(left)) is None else SimpleNamespace(text=found)
+
+        def statements(state: State, live: Any) -> list[Statement]:
+            return [Statement(state.run, "")]
+
+        own: Any = SimpleNamespace(run=run or "r")
+        done = [step.purpose for step in Looking(texts, "before", "again").followed(own, statements, run)]
+        assert next(left, "none left") == "none left"
+        return done
+
+    assert published("r", "r", "r") == published(None, "r", "r") == ["r"]
+    assert published("r", "r", "b", "c", "c") == ["r", "b", "c"]
+    assert published(None, "b", "b") == ["b"]
+    assert published(None, None) == []
+    for looks in (("b", "b"), (None,)):
+        with pytest.raises(TemporalError, match="m__live is of run (b|None), r was expected after the commit"):
+            published("r", *looks)
+    monkeypatch.setitem(lock._held, chains.first_id("r"), session_facts.now())
+    assert published("r") == ["r"]  # nobody else can have committed
+    texts.is_table = True
+    assert published("r", "r") == ["r"]  # an UPDATE that finds no row is no error
+
+
 def a_plan() -> Any:
     return SimpleNamespace(
         writes_nothing=False, displaced=("x",), target=ModelRelations("`s`", "m"), run_id="r",
@@ -266,4 +346,4 @@ def test_the_order_of_a_consolidation() -> None:
     wanted = ["committed", "fence.fence", "_one", "commit.prepare", "commit.send", "_published", "fence.drops"]
     assert [name for name in names if name in wanted] == wanted
     text = inspect.getsource(consolidation._published)
-    assert "commit.confirm(" in text and '"__diffs"' in text
+    assert "commit.followed(" in text and '"__diffs"' in text

@@ -11,8 +11,8 @@ def a_reader_sees_one_commit_whole(world: World, rules: Rules) -> str:
 
     With diffs_retention '0' a query may end with an error.
     """
-    if world.published not in world.committed:
-        return f"<model>__diffs shows {world.published}, which is not committed"
+    if world.published.run not in world.committed:
+        return f"<model>__diffs shows {world.published.run}, which is not committed"
     failed = [a for a in world.actors if a.kind == "reader" and a.ended == "failed"]
     return f"the tables of a query of {failed[0].name} are gone" if failed and rules.keeps else ""
 
@@ -49,10 +49,37 @@ def what_a_loser_wrote_is_dropped(world: World, rules: Rules) -> str:
     return ""
 
 
+def the_updates_are_those_of_the_last_commit(world: World, rules: Rules) -> str:
+    """When nobody is at work any more. What is left by an actor that did not end well, the next run mends."""
+    behind = is_behind(world)
+    return (
+        f"<model>__diffs shows {world.published.run}, {world.live.run} is committed"
+        if behind == ("done", "done")
+        else ""
+    )
+
+
+def is_behind(world: World) -> tuple[str, str] | None:
+    """How the run that had to publish ended, and how the one that published last, where `<model>__diffs` is behind."""
+    if any(a.at for a in world.actors) or world.published.chains == world.live.chains:
+        return None
+    last = world.actor(world.live.run.rstrip("'"))
+    assert last is not None
+    wrote = {t.split(".")[0].rstrip("'") for t in world.live.chains} if last.kind == "request" else {last.name}
+    return _ended(world, wrote), _ended(world, {world.publisher.rstrip("'")})
+
+
+def _ended(world: World, names: set[str]) -> str:
+    """How some actors have ended; done where all are done."""
+    ends = {a.ended for a in world.actors if a.name in names}
+    return next((end for end in ("killed", "failed") if end in ends), "done")
+
+
 INVARIANTS = (
     a_reader_sees_one_commit_whole,
     no_commit_names_a_table_that_is_gone,
     no_rows_of_a_committed_run_are_lost,
     the_frontier_never_goes_back,
     what_a_loser_wrote_is_dropped,
+    the_updates_are_those_of_the_last_commit,
 )

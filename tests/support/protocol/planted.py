@@ -16,7 +16,7 @@ class Fault(NamedTuple):
 
 WHOLE, NAMED = "a_reader_sees_one_commit_whole", "no_commit_names_a_table_that_is_gone"
 ROWS, FRONTIER = "no_rows_of_a_committed_run_are_lost", "the_frontier_never_goes_back"
-LOSER = "what_a_loser_wrote_is_dropped"
+LOSER, BEHIND = "what_a_loser_wrote_is_dropped", "the_updates_are_those_of_the_last_commit"
 
 FAULTS = {
     "a sweep that is too early": Fault(("rebuild", "reader"), (WHOLE,)),
@@ -30,5 +30,6 @@ FAULTS = {
     "publish before the commit": Fault(("run", "run"), (WHOLE,)),
     "a clock before the frontier": Fault(("text", "run"), (FRONTIER,)),
     "a run that fails and leaves its tables": Fault(("run", "run"), (LOSER,)),
+    "a run that publishes and does not look again": Fault(("run", "rebuild"), (BEHIND,)),
     "a lock given back without a look": Fault(("request", "run", "request"), (ROWS, FRONTIER)),
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from . import races
-from .invariants import INVARIANTS
+from .invariants import INVARIANTS, is_behind
 from .steps import OPERATIONS, move
 from .world import Actor, Commit, Names, Rules, World, carry_out, changed
 
@@ -18,7 +18,8 @@ WORDS = {
     "fence: look": "looks for tables of who lost the lock", "fence: drop": "drops these tables",
     "write": "writes its tables", "look": "looks at what it wrote", "merge": "merges chains",
     "commit: check": "checks the state", "commit: lock": "asks whether it has the lock", "commit: send": "commits",
-    "publish: confirm": "reads its commit", "publish": "publishes", "clean_up": "drops retired tables",
+    "publish: look": "reads the commit", "publish": "publishes", "publish: look again": "reads the commit again",
+    "clean_up": "drops retired tables",
     "abandon": "drops what it wrote", "give_back": "ends, and looks whose the lock is", "unlock": "drops the lock",
     "plan": "plans its query", "read": "reads the tables",
 }  # fmt: skip
@@ -35,15 +36,18 @@ class Found:
     violations: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     #: where all actors have ended: (the tables that are there, those that the commit names)
     left: set[tuple[Names, Names]] = field(default_factory=set)
-    #: the shortest trace to an end at which <model>__diffs is behind, though the run of the last commit has published
-    behind: list[str] = field(default_factory=list)
+    #: where all have ended and <model>__diffs is behind: how the run that had to publish ended, and how the one that
+    #: published last -> the shortest trace
+    behind: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    #: these ends
+    adrift: set[World] = field(default_factory=set)
 
 
 def start(kinds: Sequence[str], **bounds: int) -> World:
     """A model with one chain. kinds: of the actors; their names are a, b, …"""
     begins = dict.fromkeys(OPERATIONS, "lock") | {"reader": "plan"}
     actors = tuple(Actor(name, kind, begins.get(kind, "begin")) for name, kind in zip("abcde", kinds))
-    world = World(actors, FIRST, FIRST.tables, FIRST.run)
+    world = World(actors, FIRST, FIRST.tables, FIRST)
     return changed(world, **bounds)
 
 
@@ -73,9 +77,10 @@ def search(world: World, rules: Rules, is_short: bool = False) -> Found:
                 queue.append(then)
                 if not any(a.at for a in then.actors):
                     found.left.add((then.tables, then.live.tables))
-                    last = then.actor(then.live.run)
-                    if last is not None and last.ended == "done" and then.published != last.name and not found.behind:
-                        found.behind = _trace(came, then)
+                    if (ended := is_behind(then)) and not then.race:
+                        found.adrift.add(then)
+                        if ended not in found.behind:
+                            found.behind[ended] = _trace(came, then)
     found.states = len(came)
     return found
 

@@ -15,7 +15,7 @@ PHASES = {
     "look": ("look",),
     "merge": ("merge",),
     "commit": ("commit: check", "commit: lock", "commit: send"),
-    "publish": ("publish: confirm", "publish"),
+    "publish": ("publish: look", "publish", "publish: look again"),
     "clean_up": ("clean_up",),
 }
 _ORDER = [*chain.from_iterable(PHASES.values()), "give_back"]
@@ -57,10 +57,17 @@ def _is_idle(actor: Actor, step: str, rules: Rules) -> bool:
         return not _merges(actor)
     if step == "commit: lock":
         return actor.was_free and not actor.is_slow or rules.fault == "a commit without a look at the lock"
-    if step == "publish: confirm":
-        is_sure = actor.was_free and not actor.is_slow
-        return (actor.kind in OPERATIONS or is_sure) and not rules.swaps
+    if step == "publish: look":
+        return _is_sure(actor) and not rules.swaps
+    if step in ("publish", "publish: look again"):
+        is_blind = step != "publish" and rules.fault == "a run that publishes and does not look again"
+        return actor.kind == "request" or step != "publish" and _is_sure(actor) or is_blind
     return step == "clean_up" and rules.keeps and not rules.fault.startswith("a sweep")
+
+
+def _is_sure(actor: Actor) -> bool:
+    """Whether nobody can have taken over the lock of an actor."""
+    return actor.was_free and not actor.is_slow
 
 
 def _failing(actor: Actor) -> Actor:
@@ -82,7 +89,15 @@ def _has_work(actor: Actor) -> bool:
 
 def begin(world: World, actor: Actor, rules: Rules) -> Move:
     seen = changed(_observe(world, actor), as_of=world.clock)
-    return Move(changed(seen, at="lock") if _has_work(seen) else seen.ends("done"))
+    if _has_work(seen):
+        return Move(changed(seen, at="lock"))
+    quiet = changed(seen, at="publish: look", was_free=False, is_quiet=True, is_seen=True)
+    return Move(seen.ends("done") if _shows(world, world.live) else quiet)
+
+
+def _shows(world: World, commit: Commit) -> bool:
+    """Whether `<model>__diffs` has the text of a commit: the read of its chains."""
+    return world.published.chains == commit.chains
 
 
 def lock(world: World, actor: Actor, rules: Rules) -> Move:
@@ -107,7 +122,8 @@ def anew(world: World, actor: Actor, rules: Rules) -> Move:
     if actor.kind in OPERATIONS or not (actor.was_free or actor.observed == world.live):
         actor = _observe(world, actor)
     if not _has_work(actor):
-        return Move(changed(actor, at="give_back"))
+        quiet = changed(actor, is_quiet=True, is_seen=True, shown=world.live)
+        return Move(changed(actor, at="give_back") if _shows(world, world.live) else _at(quiet, "publish: look", rules))
     # where commits are swapped, the commit of a run that lost its lock fails by itself: its tables need not go
     fences = bool(actor.displaced) and (not rules.swaps or rules.fault == "tables dropped where a row is the commit")
     if rules.fault == "a loser that keeps its tables":
@@ -194,19 +210,34 @@ def ask_for_the_lock(world: World, actor: Actor, rules: Rules) -> Move:
 def send(world: World, actor: Actor, rules: Rules) -> Move:
     assert actor.observed is not None
     sent = Statement("commit", actor.run, commit=actor.new, after=actor.observed.run)
-    return Move(_at(actor, "publish: confirm", rules), sent, _failing(actor))
+    then = _at(changed(actor, shown=actor.new), "publish: look", rules)
+    return Move(changed(then, is_seen=then.at != "publish: look"), sent, _failing(actor))
 
 
-def confirm(world: World, actor: Actor, rules: Rules) -> Move:
-    is_early = rules.fault == "publish before the commit"
-    then = _at(actor, "clean_up" if is_early else "publish", rules)
-    return Move(then if world.live == actor.new else _failing(actor))
+def look_at_the_commit(world: World, actor: Actor, rules: Rules) -> Move:
+    """Until the commit is the one that is published."""
+    if rules.fault == "publish before the commit":
+        return Move(_at(actor, "clean_up", rules) if world.live == actor.new else _failing(actor))
+    seen = changed(actor, shown=world.live, is_seen=actor.is_seen or world.live == actor.new)
+    if actor.at == "publish: look again" and world.live == actor.shown:
+        return Move(_published(seen, rules))
+    if rules.fault == "a run that publishes and does not look again" and not seen.is_seen:
+        return Move(_failing(actor))
+    return Move(_at(seen, "publish", rules))
 
 
 def publish(world: World, actor: Actor, rules: Rules) -> Move:
-    is_early = rules.fault == "publish before the commit"
-    then = _at(actor, "merge", rules) if is_early else _done(_at(actor, "clean_up", rules))
-    return Move(then, Statement("publish", actor.run, commit=actor.new), _failing(actor))
+    if rules.fault == "publish before the commit":
+        return Move(_at(actor, "merge", rules), Statement("publish", actor.run, commit=actor.new), _failing(actor))
+    then = _at(actor, "publish: look again", rules)
+    then = then if then.at == "publish: look again" else _published(actor, rules)
+    return Move(then, Statement("publish", actor.run, commit=actor.shown), _failing(actor))
+
+
+def _published(actor: Actor, rules: Rules) -> Actor:
+    if actor.is_quiet:
+        return changed(actor, at="give_back")
+    return _done(_at(actor, "clean_up", rules)) if actor.is_seen else _failing(actor)
 
 
 def clean_up(world: World, actor: Actor, rules: Rules) -> Move:
@@ -238,7 +269,7 @@ def abandon(world: World, actor: Actor, rules: Rules) -> Move:
 
 def give_back(world: World, actor: Actor, rules: Rules) -> Move:
     """A run that saw its own commit soon after it took its lock drops the lock without a look."""
-    is_sure = actor.ended == "done" and actor.was_free and not actor.is_slow and actor.kind not in OPERATIONS
+    is_sure = actor.ended == "done" and _is_sure(actor) and actor.kind not in OPERATIONS
     is_ours = is_sure or world.lock == actor.name or rules.fault == "a lock given back without a look"
     return Move(changed(actor, at="unlock") if is_ours else actor.ends(actor.ended or "done"))
 
@@ -264,7 +295,8 @@ def read(world: World, actor: Actor, rules: Rules) -> Move:
 STEPS: dict[str, Callable[[World, Actor, Rules], Move | None]] = {
     "begin": begin, "lock": lock, "lock: whose": whose, "lock: take over": take_over, "anew": anew,
     "fence: look": fence_look, "fence: drop": fence_drop, "write": write, "look": look, "merge": merge,
-    "commit: check": check, "commit: lock": ask_for_the_lock, "commit: send": send, "publish: confirm": confirm,
-    "publish": publish, "clean_up": clean_up, "abandon": abandon, "give_back": give_back, "unlock": unlock,
+    "commit: check": check, "commit: lock": ask_for_the_lock, "commit: send": send, "publish: look": look_at_the_commit,
+    "publish": publish, "publish: look again": look_at_the_commit,
+    "clean_up": clean_up, "abandon": abandon, "give_back": give_back, "unlock": unlock,
     "plan": plan, "read": read,
 }  # fmt: skip

@@ -89,9 +89,14 @@ class Actor:
     #: the commit that is prepared, and whether the server may carry out a statement that the actor does not wait for
     new: Commit | None = None
     in_doubt: bool = False
+    #: the commit that the actor publishes, and whether it saw its own commit
+    shown: Commit | None = None
+    is_seen: bool = False
     is_again: bool = False
     #: whether the actor has paused for longer than the age of a lock
     is_slow: bool = False
+    #: whether the actor commits nothing, as nothing is new
+    is_quiet: bool = False
     #: done, failed or killed; a run that gives back its lock is not gone before `at` is ""
     ended: str = ""
 
@@ -127,8 +132,9 @@ class World:
     actors: tuple[Actor, ...]
     live: Commit
     tables: Names
-    #: the commit that `<model>__diffs` shows
-    published: str
+    #: the commit that `<model>__diffs` shows, and the run whose statement made it show this commit
+    published: Commit
+    publisher: str = "0"
     #: whose lock it is, "" for none, and whether it is older than the age at which it is taken over
     lock: str = ""
     is_old: bool = False
@@ -179,7 +185,7 @@ def carry_out(world: World, s: Statement, rules: Rules) -> World | None:
         return changed(world, lock="", is_old=False)
     assert s.commit is not None
     if s.verb == "publish":
-        return changed(world, published=s.commit.run) if s.commit.chains <= world.tables else None
+        return changed(world, published=s.commit, publisher=s.run) if s.commit.chains <= world.tables else None
     if rules.swaps and world.live.run != s.after:
         return world  # the WHERE finds no row, which is no error
     if not rules.swaps and not s.commit.chains <= world.tables:

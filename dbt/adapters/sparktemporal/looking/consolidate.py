@@ -5,13 +5,14 @@ No input is read. Instants before the frontier can no longer be read, except wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..config import TemporalConfig
 from ..engine import ownership, session
 from ..engine.chain_files import refuse_incomplete
+from ..engine.descriptions import ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..inputs.views import upstream
@@ -78,8 +79,9 @@ def consolidate(
     )
     new, statements = commit.prepare(state.advanced(run=run_id, since=since, cores=cores, retired=swept.retired))
     commit.send(statements)
-    for step in [*_published(views, commit, new), *fence.drops(target, swept.drop, "no longer read")]:
-        warehouse.rows(step.sql)
+    for steps in (_published(views, commit, new), fence.drops(target, swept.drop, "no longer read")):
+        for step in steps:
+            warehouse.rows(step.sql)
     outcome = "all instants can be read as before"
     if since > state.since:
         outcome = f"instants before {format_instant(since)} can no longer be read (retain_history keeps them)"
@@ -92,15 +94,18 @@ def consolidate(
     }
 
 
-def _published(views: StandingViews, commit: Commit, new: State) -> list[Statement]:
+def _published(views: StandingViews, commit: Commit, new: State) -> Iterator[Statement]:
     """The statements that bring the relations for readers up to date with the commit."""
-    target, readable = commit.texts.target, commit.texts.updates(new.cores, new.schema)
-    if commit.texts.is_table:
-        live = commit.confirm(new.run)
-        assert live is not None
-        return outside_views.publish(views.warehouse, target, new, live.text, readable, None, Docs(), False)
-    updates = views.changed("the updates, readable", "__diffs", readable, like=commit.texts.live)
-    return [*updates, *at_function.publish(views.warehouse, target, new, new.at_function, True)]
+
+    def statements(state: State, live: ViewInfo | None) -> list[Statement]:
+        target, readable = commit.texts.target, commit.texts.updates(state.cores, state.schema)
+        if commit.texts.is_table:
+            assert live is not None
+            return outside_views.publish(views.warehouse, target, state, live.text, readable, None, Docs(), False)
+        updates = views.changed("the updates, readable", "__diffs", readable, like=live)
+        return [*updates, *at_function.publish(views.warehouse, target, state, state.at_function, True)]
+
+    return commit.followed(new, statements, new.run)
 
 
 def _one(

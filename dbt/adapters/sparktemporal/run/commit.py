@@ -18,13 +18,13 @@ fail only when it is written, after `CREATE OR REPLACE VIEW` has dropped the vie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..engine import commit_records
 from ..engine.commit_records import CREATE_VIEW
-from ..engine.committed import live_view
+from ..engine.committed import live_view, state_of
 from ..engine.descriptions import ALTER, ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.ownership import marked
@@ -51,6 +51,10 @@ _LIVE = (
 )
 #: how much the clocks of two engines may differ (ms)
 _SKEW = 60_000
+
+
+#: (the state of a commit, the commit as Spark has it) -> the statements that bring the relations beside up to date
+FollowedBy = Callable[[State, "ViewInfo | None"], Iterable[Statement]]
 
 
 @dataclass(frozen=True)
@@ -107,29 +111,57 @@ class Commit:
         for statement in statements:
             self.texts.warehouse.rows(statement.sql)
 
-    def confirm(self, run: str) -> ViewInfo | None:
-        """The live commit, which must be of `run`. Raises ForeignRelation or TemporalError otherwise.
+    def followed(self, state: State, statements: FollowedBy, run: str | None = None) -> Iterator[Statement]:
+        """The statements of the relations that follow the commit, until these relations show the last commit.
 
-        Spark is not asked about a view of a run that surely has its lock: the statement succeeded, and nobody else can
-        have committed since. The view before that commit is returned then. An UPDATE that finds no row succeeds too, so
-        Spark is asked about a commit in a table.
+        Such a statement has no condition. Another run may commit and publish before the server carries the statement
+        out, which then puts the older commit in place of the later one. So the run looks at the commit *after* its
+        statements, and publishes what it finds there.
+
+        Spark is not asked about a view of a run that surely has its lock: the commit succeeded, and nobody else can
+        have committed since. `statements` gets the view before that commit then. An UPDATE that finds no row succeeds
+        too, so Spark is asked once about a commit in a table.
+
+        state: of the commit. run: who committed the state; None for a run that has committed nothing.
+        Raises ForeignRelation, and TemporalError (ST513) where the commit of `run` was never the last one.
         """
-        if lock.is_sure(run) and not self.texts.is_table:
-            return self.texts.live
-        return self._expected(run, "after")
+        shown, is_seen = "", run is None
+        while True:
+            if run is not None and lock.is_sure(run) and (shown or not self.texts.is_table):
+                live, last, is_seen = self.texts.live, state.run, True
+            else:
+                live = self._own(state.run)
+                last = self._run_of(live) or ""
+                is_seen = is_seen or last == run
+            if live is None and last != state.run or last == shown:
+                break
+            if live is not None and last != state.run:
+                state = state_of(self.texts.warehouse, self.texts.target, live.text)
+            yield from statements(state, live)
+            shown = state.run
+        if not is_seen:
+            raise self._replaced(live, run, "after")
 
     def _expected(self, run: str | None, when: str) -> ViewInfo | None:
+        live = self._own(run)
+        if self._run_of(live) != run:
+            raise self._replaced(live, run, when)
+        return live
+
+    def _own(self, run: str | None) -> ViewInfo | None:
+        """The live commit. Raises ForeignRelation where the relation is no commit of the model."""
         live, model = self._live(run), self.texts.target.model
         if live is not None and not is_commit(live.text, model):
             raise ForeignRelation(f"{model}__live", model)
-        if self._run_of(live) != run:
-            raise Explained(
-                "ST513",
-                f"{model}__live is of run {self._run_of(live)}, {run} was expected {when} the commit",
-                "another run committed meanwhile; what this one wrote may be of an older state",
-                self.again,
-            )
         return live
+
+    def _replaced(self, live: ViewInfo | None, run: str | None, when: str) -> Explained:
+        return Explained(
+            "ST513",
+            f"{self.texts.target.model}__live is of run {self._run_of(live)}, {run} was expected {when} the commit",
+            "another run committed meanwhile; what this one wrote may be of an older state",
+            self.again,
+        )
 
     def _live(self, run: str | None) -> ViewInfo | None:
         target = self.texts.target  # to DESCRIBE a view that is gone would log an error on the server

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..engine import ownership
 from ..engine.descriptions import ViewInfo
@@ -127,24 +128,36 @@ def is_view_missing(tools: Tools, plan: RunPlan) -> bool:
     return plan.neighbours.in_the_way or plan.target.model not in Identifiers(plan.existing)
 
 
-def publish(tools: Tools, plan: RunPlan, committed: State | None) -> list[Statement]:
-    """The statements that update the relations that people read. committed: by this run; None for no commit."""
-    state = committed or plan.old
-    assert state is not None
-    live = tools.commit.confirm(plan.run_id) if committed else None
-    if tools.commit.texts.is_table:
-        steps = _beside_a_table(tools, plan, state, live)
-    else:
-        steps = _beside_a_view(tools, plan, state, live, committed is not None)
-    if steps and committed is None and not tools.commit.is_due():
-        return []  # another run has committed meanwhile, and updates the views itself
-    return steps
+def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[Statement]:
+    """The statements that update the relations that people read. committed: by this run; None for no commit.
+
+    A run that commits nothing sends no statement, and asks for no commit, where all relations are up to date.
+    """
+    own = committed or plan.old
+    assert own is not None
+    shown = plan.old
+
+    def statements(state: State, live: ViewInfo | None) -> list[Statement]:
+        nonlocal shown
+        is_own, now = state is own, plan
+        if not is_own:  # of another run, which has changed the relations too
+            there = tuple(tools.warehouse.tables(plan.target.schema, plan.target.model))
+            now = replace(plan, old=shown, existing=there, neighbours=replace(plan.neighbours, known=None))
+        shown = state
+        if tools.commit.texts.is_table:
+            return _beside_a_table(tools, now, state, live)
+        is_new = committed is not None or not is_own
+        return _beside_a_view(tools, now, state, live if is_new else None, is_new)
+
+    if committed is not None or statements(own, None):
+        yield from tools.commit.followed(own, statements, plan.run_id if committed else None)
 
 
-def _beside_a_view(
-    tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None, is_committed: bool
-) -> list[Statement]:
-    """The statements for the views in the catalog of the chains. live: the view of the commits, as far as known."""
+def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None, is_new: bool) -> list[Statement]:
+    """The statements for the views in the catalog of the chains.
+
+    live: the view of the commits, as far as known. is_new: whether the relations surely show another commit.
+    """
     views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.neighbours.known)
     view, gives_way = _view(plan, state, views)
     text = tools.commit.texts.updates(state.cores, state.schema)
@@ -152,7 +165,7 @@ def _beside_a_view(
     late = views.late(late_rows.view(plan, state.late))
     had = plan.old is not None and plan.old.at_function
     # the function is last: Spark may refuse the function alone
-    function = at_function.publish(tools.warehouse, plan.target, state, had, is_committed)
+    function = at_function.publish(tools.warehouse, plan.target, state, had, is_new)
     if gives_way:  # a view cannot take a table's place in one statement: all else stands before
         return [*updates, _table_gives_way(plan), *view, *late, *function]
     return [*view, *late, *updates, *function]
