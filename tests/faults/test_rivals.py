@@ -49,6 +49,50 @@ def test_paused_between_check_and_commit(written: Project, monkeypatch: pytest.M
 
 @pytest.mark.landing
 @pytest.mark.own_catalog
+def test_paused_before_it_publishes(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run has committed and published: the run looks at the commit once more, and publishes that one."""
+    recorded = Recorded(written)
+    recorded.run(T0)
+    recorded.insert(77)
+
+    def rival() -> None:
+        recorded.insert(78)
+        recorded.rival(T0 + 500)
+        recorded.read_rows()
+
+    with before_statement(monkeypatch, "VIEW `.*`m__diffs` AS", rival):
+        recorded.run(T0 + 1000)
+    recorded.explain()
+    assert not [t for t in written.relations() if "lock" in t]
+
+
+@pytest.mark.landing
+@pytest.mark.own_catalog
+@pytest.mark.parametrize("is_overtaken", [False, True])
+def test_updates_that_are_behind(written: Project, monkeypatch: pytest.MonkeyPatch, is_overtaken: bool) -> None:
+    """A server carried a statement out late: the next run, in which nothing is new, publishes the last commit."""
+    recorded, updates = Recorded(written), written.target().name("__diffs")
+    recorded.run(T0)
+    behind = Warehouse(written.rows).view(updates)
+    assert behind is not None
+    recorded.insert(77)
+    recorded.run(T0 + 1000)
+    written.sql(f"{behind.rewrite} {updates} AS {behind.text}")
+    assert written.rows(f"SELECT count(*) FROM {updates}") == [(10,)]
+
+    def rival() -> None:
+        if is_overtaken:
+            recorded.insert(78)
+            recorded.rival(T0 + 1500)
+
+    with before_statement(monkeypatch, "VIEW `.*`m__diffs` AS", rival):
+        result = recorded.run(T0 + 2000)
+    assert "unchanged" in result.of("m").message
+    recorded.explain()
+
+
+@pytest.mark.landing
+@pytest.mark.own_catalog
 def test_a_consolidation_takes_over_from_a_paused_run(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """It drops the tables of the paused run, whose commit would replace the consolidation."""
     recorded = Recorded(written)

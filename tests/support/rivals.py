@@ -23,7 +23,8 @@ from support.project import Project
 def take_over(project: Project, now: int, model: str = "m", sql: str = "") -> Any:
     """A whole run by another hand, to whom the owner of the lock is dead. sql: of a model that nobody ran yet."""
     warehouse, target = Warehouse(project.rows), project.target(model)
-    held, locks._held = locks._held, {}
+    # the owner pauses for so long that it is not sure of its lock any more
+    held, locks._held = dict.fromkeys(locks._held), {}
     try:
         token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
         old = read_state(warehouse, target)
