@@ -198,7 +198,7 @@ SECTIONS = {
     "5": "Runs",
     "6": "Macros",
     "7": "Operations",
-    "8": "Queries for DuckDB",
+    "8": "Queries for other engines",
     "9": "`explain`",
 }
 #: the codes of reasons that are gone. Their numbers are not used again

@@ -10,6 +10,7 @@ from functools import cache
 
 import duckdb
 import pytest
+from pyspark.errors import PySparkException
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
@@ -248,6 +249,24 @@ def test_a_macro_prints_it(project: Project) -> None:
     assert "temporal_sql(ref('m'), dialect='duckdb')" in refused.text
 
 
+@pytest.mark.landing
+def test_the_dialect_of_spark(project: Project) -> None:
+    """The query of the view itself: at an instant, at that of the query, and after the expiration an error."""
+    hi = f"if(id = 8, timestamp'2999-01-01', timestamp_millis({T0}L + id)) AS hi"
+    project.sql(f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, {hi} FROM range(9)")
+    window = f"select id, hi from {project.schema}.t where mz_now() < hi"
+    project.model("m", window)
+    project.run(now=T0)
+    at = project.render(f"{{{{ temporal_sql(ref('m'), dialect='spark', instant={T0 + 3}) }}}}")
+    assert sorted(row[0] for row in project.rows(at)) == [4, 5, 6, 7, 8]
+    live = project.render("{{ temporal_sql(ref('m'), dialect='Spark') }}")
+    assert [row[0] for row in project.rows(live)] == [8] and "current_timestamp()" in live
+    project.model("m", window, expiration="1 hour")
+    project.run("--full-refresh", now=T0)
+    with pytest.raises(PySparkException, match="temporal_view m expired at"):
+        project.rows(project.render("{{ temporal_sql(ref('m'), dialect='spark') }}"))
+
+
 @pytest.fixture
 def odd_place(project: Project) -> Iterator[str]:
     """The schema of the project in a folder whose name has what texts and URLs give a meaning to."""
@@ -309,7 +328,9 @@ def test_what_is_refused(project: Project) -> None:
             sql_of(warehouse, project.target(model), project.schema, dialect, t, chains)
         return str(found.value)
 
-    assert "instead: dialect='duckdb'" in refused("m", dialect="snowflake")
+    assert "instead: dialect='duckdb', or 'spark' for" in refused("m", dialect="snowflake")
+    assert "chains 'files' and dialect 'spark'" in refused("m", dialect="spark")
+    assert "(since)" in refused("m", "spark", T0 - 1, "tables")
     assert "instead: 'files' or 'tables'" in refused("m", chains="views")
     assert "(since)" in refused("m", t=T0 - 1)
     assert "in the format orc" in refused("in_orc") and "--full-refresh" in refused("in_orc")

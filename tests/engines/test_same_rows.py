@@ -15,7 +15,7 @@ import duckdb
 import pytest
 import yaml
 
-from dbt.adapters.sparktemporal.looking.duckdb import chains_sql
+from dbt.adapters.sparktemporal.looking.readers import chains_sql
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from support.cases import CASES, REFUSED, create_inputs, create_rejected, model_name, over_rejected
 from support.domains import DOMAINS, Domain
@@ -226,6 +226,7 @@ def test_an_altered_row_is_found(window: Project, tmp_path: Path) -> None:
     elsewhere = replace(
         question,
         view=question.view.replace(table.replace(window.schema, f"`{window.schema}`"), f"{window.schema}.altered"),
+        spark=question.spark.replace(table.replace(window.schema, f"`{window.schema}`"), f"{window.schema}.altered"),
         duckdb=question.duckdb.replace(place, str(copy)),
     )
     found = read_by_each(window, elsewhere, {f"{window.schema}.altered": (str(copy), bucketed)})

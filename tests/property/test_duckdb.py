@@ -15,9 +15,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.looking.duckdb.expressions import Session
-from dbt.adapters.sparktemporal.looking.duckdb.kinds import Kind
-from dbt.adapters.sparktemporal.looking.duckdb.residual import translated
+from dbt.adapters.sparktemporal.looking.readers.expressions import Session
+from dbt.adapters.sparktemporal.looking.readers.kinds import Kind
+from dbt.adapters.sparktemporal.looking.readers.residual import translated
 from support.instants import T0
 from support.project import Project
 from support.seeds import SAMPLE, a_seed

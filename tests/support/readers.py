@@ -43,12 +43,13 @@ CLOCK = "current_timestamp()"
 class Question:
     """A model, and one query of its rows at five instants (ms), which are the first column.
 
-    view: by the text of the view, with the instant for the clock. duckdb: by what `temporal_sql` prints; "" where it
-    refuses, and then refused is why.
+    view: by the text of the view, with the instant for the clock. spark, duckdb: by what `temporal_sql` prints in this
+    dialect; "" where it refuses, and then refused is why.
     """
 
     name: str
     view: str
+    spark: str = ""
     duckdb: str = ""
     refused: str = ""
     instants: Sequence[int] = ()
@@ -99,12 +100,13 @@ def asked(project: Project, model: str, in_inputs: Callable[[], Iterable[int]] =
     # the view of a model that never has a row names no clock
     texts = {t: view.text.replace(CLOCK, f"timestamp_millis({t}L)") for t in instants}
     refused, printed = "", ""
+    spark = {t: sql_of(warehouse, target, project.schema, "spark", t, None) for t in instants}
     try:
-        queries = {t: sql_of(warehouse, target, project.schema, "duckdb", t, "files") for t in instants}
+        queries = {t: sql_of(warehouse, target, project.schema, "duckdb", t, None) for t in instants}
         printed = stacked(queries, "")
     except Refusal as e:
         refused = str(e)
-    return Question(model, stacked(texts, "L"), printed, refused, instants)
+    return Question(model, stacked(texts, "L"), stacked(spark, "L"), printed, refused, instants)
 
 
 def stacked(queries: dict[int, str], suffix: str) -> str:
@@ -180,7 +182,7 @@ def by_sail(questions: Iterable[Question], tables: Mapping[str, tuple[str, bool]
     for table, (place, bucketed) in tables.items():
         partitioned = "PARTITIONED BY (mz_bucket) " if bucketed else ""
         statements.append(f"CREATE TABLE {table} USING parquet {partitioned}LOCATION '{place}'")
-    answers = sail(settings, statements, {q.name: q.view for q in questions})
+    answers = sail(settings, statements, {q.name: q.spark for q in questions})
     return {
         name: Answer(None if rows is None else bag(rows), error, seconds)
         for name, (rows, error, seconds) in answers.items()
@@ -202,7 +204,7 @@ def sail(settings: dict[str, str], statements: list[str], queries: dict[str, str
 
 def by(engine: str, spark: SparkSession, query: str, tables: Mapping[str, tuple[str, bool]]) -> Answer:
     """One query by Comet or Sail, or by DuckDB, which has no tables here."""
-    question = Question("one", query, query)
+    question = Question("one", query, query, query)
     if engine == "Comet":
         return by_comet(spark, [question])["one"]
     return (by_sail([question], tables) if engine == "Sail" else by_duckdb([question]))["one"]

@@ -9,9 +9,9 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.looking import other_engines
-from dbt.adapters.sparktemporal.looking.duckdb import read, types
-from dbt.adapters.sparktemporal.looking.duckdb.expressions import Session
-from dbt.adapters.sparktemporal.looking.duckdb.residual import translated
+from dbt.adapters.sparktemporal.looking.readers import read, types
+from dbt.adapters.sparktemporal.looking.readers.expressions import Session
+from dbt.adapters.sparktemporal.looking.readers.residual import translated
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from support.instants import DAY, T0

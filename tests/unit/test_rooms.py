@@ -22,11 +22,11 @@ STOREYS = {
         "inputs/observing", "inputs/changing", "inputs", "pruning", "run",
     ],
     "over time": ["over_time/sequenced", "over_time"],
-    "to look at and to reach": ["looking/duckdb", "looking"],
+    "to look at and to reach": ["looking/readers", "looking"],
     "the adapter of dbt": ["spark_log", "connections", "contracts", "impl", "__version__", "__init__", "__main__"],
 }  # fmt: skip
 ROOMS = [room for rooms in STOREYS.values() for room in rooms]
-PURE = ("temporal", "pushdown", "over_time.sequenced", "looking.duckdb")
+PURE = ("temporal", "pushdown", "over_time.sequenced", "looking.readers")
 FORBIDDEN = {"dbt", "dbt_common", "pyspark", "agate", "py4j"}
 
 

@@ -9,32 +9,40 @@ from ..engine import session
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
-from ..over_time.reads import answered, committed
+from ..over_time import reads
 from ..plurals import quantity
 from ..temporal.clock.instants import parse_instant
+from ..temporal.diffs import view_sql
 from ..temporal.diffs.state import Chain
 from ..temporal.sql.spark import settings
-from .duckdb import read, types
+from .readers import read, types
 
 #: a list of so many files of a chain is a text that no one sends
 _MOST_FILES = 5_000
 #: schemes of places -> the ones that DuckDB knows them by
 _SCHEMES = {"file": "", "": "", "s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "abfss"}
 _PROVIDERS = ("parquet", "iceberg")
+#: the dialect of engines that execute Spark's SQL
+_SPARK = "spark"
 
 
 def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: Any, instant: Any, chains: Any) -> str:
     """A query of a model for another engine.
 
-    schema: the plain name. dialect: `duckdb`. instant: as in `temporal_as_of`; None for the instant of the query.
-    chains: `files` to read their Parquet files, or `tables` to read them by name, as `"schema"."table"`.
+    schema: the plain name. dialect: `duckdb`, or `spark` for the query of the view itself. instant: as in
+    `temporal_as_of`; None for the instant of the query. chains: `files` to read their Parquet files, which DuckDB alone
+    does; `tables` to read them by name, as `"schema"."table"`; None for files where they can be read.
     Raises Refusal for a model or session for which the other engine may answer otherwise than Spark.
     """
-    _refuse_words(dialect, chains)
-    state = committed(warehouse, target)
+    words = str(dialect).lower()
+    chains = chains or ("tables" if words == _SPARK else "files")
+    _refuse_words(words, chains)
+    state = reads.committed(warehouse, target)
     what = f"temporal_sql of {state.model}"
-    t = None if instant is None else answered(state, parse_instant(instant, "temporal_sql"))
+    t = None if instant is None else reads.answered(state, parse_instant(instant, "temporal_sql"))
     session.refuse_other(warehouse, state, what, always=True)
+    if words == _SPARK:
+        return view_sql.live_view(state) if t is None else view_sql.read_at(state, t)
     if warehouse.setting(settings.CASE) == "true":
         raise Refusal(
             "ST806", f"{what} with {settings.CASE}", "DuckDB takes names that differ in case for one", "a read by Spark"
@@ -57,17 +65,24 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
     return read.read(state, sources, t, ansi, warehouse.setting(settings.ZONE))
 
 
-def _refuse_words(dialect: Any, chains: Any) -> None:
-    if str(dialect).lower() != "duckdb":
+def _refuse_words(dialect: str, chains: Any) -> None:
+    if dialect not in ("duckdb", _SPARK):
         raise Refusal(
             "ST808",
             f"temporal_sql with dialect {dialect!r}",
-            "the query is printed for DuckDB alone, whose answers are compared with Spark's",
-            "dialect='duckdb'",
+            "the query is printed for engines whose answers are compared with Spark's",
+            "dialect='duckdb', or 'spark' for an engine that executes Spark's SQL",
         )
     if chains not in ("files", "tables"):
         raise Refusal(
             "ST809", f"temporal_sql with chains {chains!r}", "it says where chains are read", "'files' or 'tables'"
+        )
+    if chains == "files" and dialect != "duckdb":
+        raise Refusal(
+            "ST814",
+            f"temporal_sql with chains 'files' and dialect {dialect!r}",
+            "DuckDB alone reads files that a query names",
+            "chains='tables', for an engine that has the tables",
         )
 
 
