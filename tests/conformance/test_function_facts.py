@@ -210,8 +210,8 @@ def described(spark: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Functions as Spark's registry describes them."""
     registry = spark._jsparkSession.sessionState().functionRegistry()
     identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
-    # Spark 4.3 looks a function up by the name that it has in its own catalog
-    is_placed = [int(part) for part in spark.version.split(".")[:2]] >= [4, 3]
+    # from 4.2 on Spark looks a function up by the name that it has in its own catalog
+    is_placed = [int(part) for part in spark.version.split(".")[:2]] >= [4, 2]
     place = [spark._jvm.scala.Option.apply(part) for part in ("builtin", "system")] if is_placed else []
     for name in sorted(names):
         found = registry.lookupFunction(identifier(name, *place)) if name.isidentifier() else None
