@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def quantity(number: int, noun: str) -> str:
-    """A number with its noun.
+    """A number with its noun, in the plural unless the number is 1.
 
     >>> quantity(1, "new file"), quantity(0, "row"), quantity(1507, "row")
     ('1 new file', '0 rows', '1,507 rows')

@@ -78,7 +78,7 @@ class TableInfo:
 
     @property
     def provider(self) -> str:
-        """The format of the table in lower case; "" where the catalog does not tell it."""
+        """The format of the table in lower case; "" where the catalog tells no format."""
         return self.details.get("Provider", "").lower()
 
 

@@ -1,4 +1,4 @@
-"""Plans and types with all their fields: where Spark cuts a text short, a setting is set and Spark is asked again."""
+"""Plans and types with all their fields: where Spark cuts a text short, Spark is asked again with a higher limit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..temporal.sql.spark.errors import spark_words
 #: Spark's sign that a plan or a type has more fields than it prints
 _CUT = re.compile(r"\.\.\. \d+ more fields")
 _WHOLE_PLANS = "SET spark.sql.debug.maxToStringFields = 100000"
-#: (sign of a text that Spark cut short, setting with which Spark prints all). Spark cuts the columns of a Hive table by
-#: length, and Spark's ids count: the place of the cut differs from plan to plan.
+#: (sign of a text that Spark cut short, setting with which Spark prints all). Spark cuts the columns of a Hive table
+#: at a length. The length of Spark's ids differs from plan to plan, so the place of the cut differs too.
 _CUTS = (
     (_CUT, _WHOLE_PLANS),
     (re.compile(r"HiveTableRelation \[[^\n]*\.\.\."), "SET spark.sql.maxMetadataStringLength = 10000000"),
@@ -46,12 +46,12 @@ def plan(ask: Callable[[str], str], rows: Rows, sql: str) -> str:
 
 
 def is_whole(plan: str) -> bool:
-    """Whether a text has the plans of a query with all their fields."""
+    """Whether a text has the plans of a query, and Spark cut none of them short."""
     return _PLANNED in plan and not any(cut.search(plan) for cut, _ in _CUTS)
 
 
 def refuse(plan: str) -> None:
-    """Refuse plans that Spark cut short whatever the settings. Raises NotPlanned for the text of an error."""
+    """Raise TemporalError (ST211) for plans that Spark cut short despite the settings, and NotPlanned for an error."""
     if _CUT.search(plan):
         raise Explained(
             "ST211",

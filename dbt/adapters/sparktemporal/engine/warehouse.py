@@ -249,9 +249,10 @@ class Warehouse:
         return frozenset(str(name).lower() for (name,) in self.rows(f"SHOW SYSTEM FUNCTIONS{where}"))
 
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
-        """The tables and views of a schema, of any catalog, with this prefix and suffix, ignoring case.
+        """The names of the tables and views of a schema that have this prefix and suffix, ignoring case.
 
-        Spark lists the session's temporary views too, without a schema; the temporary views are left out.
+        The schema may be in any catalog. The session's temporary views, which Spark lists without a schema, are left
+        out.
         """
         pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]

@@ -27,12 +27,16 @@ _SPARK = "spark"
 
 
 def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: Any, instant: Any, chains: Any) -> str:
-    """A query of a model for another engine.
+    """A query of a model for another engine. Raises Refusal where that engine may answer otherwise than Spark.
 
-    schema: the plain name. dialect: `duckdb`, or `spark` for the query of the view itself. instant: as in
-    `temporal_as_of`; None for the instant of the query. chains: `files` to read their Parquet files, which DuckDB alone
-    does; `tables` to read them by name, as `"schema"."table"`; None for files where they can be read.
-    Raises Refusal for a model or session for which the other engine may answer otherwise than Spark.
+    | | |
+    |---|---|
+    | schema | the plain name of the schema |
+    | dialect | `duckdb`; `spark` for the query of the view itself |
+    | instant | as in `temporal_as_of`; None for the instant of the query |
+    | chains | `files`: the query names the Parquet files of the chains; `tables`: it names `"schema"."table"` |
+
+    Without `chains`, the query for DuckDB names files. DuckDB alone reads files that a query names.
     """
     words = str(dialect).lower()
     chains = chains or ("tables" if words == _SPARK else "files")

@@ -1,4 +1,4 @@
-"""Which expressions of the files of an input are measured, and a hash of all that their statistics depend on."""
+"""The expressions that are measured over the files of an input, and a hash of all that their statistics depend on."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def hash_of(
 
 
 def is_of(node: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Whether all columns of an expression are of one table, and there is at least one."""
+    """Whether an expression has columns, and all of them are of one table. types: of the columns of the table."""
     columns = [quote(column.parts[0].name.lower()) for column in node.find_all(exp.Column)]
     return bool(columns) and all(name in types for name in columns)
 

@@ -19,13 +19,14 @@ from ..temporal.sql.text.dialect import quote
 
 @dataclass(frozen=True)
 class OpenedCore:
-    """A core with its views opened."""
+    """A core in which queries stand in place of the names of views."""
 
     core: TypedCore
     #: the place and the relation of each table of files that may be restricted
     places: Sequence[tuple[lineage.Place, str]]
     #: relation -> the types of its columns
     types: Mapping[str, Mapping[str, str]]
+    #: position of a mz_now() -> its kind (type)
     calls: Mapping[int, str]
 
 
@@ -34,8 +35,8 @@ def open_core(
 ) -> OpenedCore | None:
     """Open the views of a core, and find the tables of files in it that may be restricted.
 
-    None, with a note, where there is no such table, a view cannot be opened, or a restricted core has other columns.
-    files: the inputs whose files are listed.
+    None where there is no such table, a view cannot be opened, or a restricted core has other columns.
+    files: the inputs whose files are listed. notes: gets the reason for None.
     """
     plan_by_name: dict[str, str] = {}
     try:

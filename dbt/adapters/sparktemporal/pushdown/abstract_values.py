@@ -180,9 +180,10 @@ def lost(a: ValueRange, b: ValueRange) -> str:
 
 
 def common_type(*values: ValueRange) -> tuple[str, str] | None:
-    """The kind and the type ("" where not known) of values cast to one type; None where that may change their order.
+    """The kind and the type of values after Spark casts them to one type; None where the cast may change their order.
 
-    IN, CASE and coalesce cast numbers beside texts to texts, and round decimals with too many digits for one type.
+    The type is "" where not known. IN, CASE and coalesce cast numbers beside texts to texts, and round decimals that
+    have too many digits for one type.
     """
     found = values[0].kind, values[0].type
     for other in values[1:]:
@@ -227,5 +228,8 @@ def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | N
 
 
 def end_of_both(function: str, x: str | None, y: str | None) -> str | None:
-    """SQL of the `least` or `greatest` of two ends, which would skip a NULL; here NULL means unknown, and stays so."""
+    """SQL of the `least` or `greatest` of two ends; NULL where an end is NULL, None where an end is None.
+
+    Such an end is unknown. Spark's functions alone would skip a NULL.
+    """
     return None if x is None or y is None else f"IF({x} IS NULL OR {y} IS NULL, NULL, {function}({x}, {y}))"

@@ -1,4 +1,4 @@
-"""What an expression over columns is: an instant, a date or a number, and how large a whole number can be."""
+"""Kinds of expressions over columns: an instant, a date or a number, and the reach of a whole number."""
 
 from __future__ import annotations
 

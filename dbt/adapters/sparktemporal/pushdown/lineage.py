@@ -187,9 +187,9 @@ class _Descent:
         return term.transform(put)
 
     def _of(self, term: exp.Expr, name: str, scope: Scope) -> exp.Expr:
-        """A predicate with bare columns of the source `name`, and a placeholder for each other column.
+        """A predicate with bare columns of the source `name`, and placeholders for the columns of other sources.
 
-        A placeholder has no statistics.
+        Placeholders have no statistics.
         """
 
         def bare(node: exp.Expr) -> exp.Expr:

@@ -55,7 +55,7 @@ def each_end(a: ValueRange, function: Callable[[str], str], kind: str, named: st
 
 
 def in_known_years(end: str, then: str) -> str:
-    """SQL of a function of an instant; NULL for an instant outside of the years that Spark documents."""
+    """SQL of the value `then` of an instant `end`; NULL if the instant is outside of the years that Spark documents."""
     return f"IF({end} {_YEARS}, {then}, NULL)"
 
 

@@ -1,4 +1,4 @@
-"""Data skipping: the SQL that judges the files of an input by their statistics, and selects those that are read.
+"""Data skipping: the SQL that judges the files of an input by their statistics, and selects the files to read.
 
 Files are left out by name, or by the value of a partition, so a file without statistics is read.
 """
@@ -96,7 +96,7 @@ def left(one: Measured, row: Sequence[object]) -> PruningResult:
     parts = []
     for (_, name, kind), value in zip(_partitions(one), row[10:]):
         values = json.loads(str(value or "[]"))
-        if len(values) > MOST_FILES:  # too many partitions to name: their files are selected another way
+        if len(values) > MOST_FILES:  # too many partitions to name: their files are named, or selected by time
             others = of_files - files
         elif values:
             listed = ", ".join(f"CAST({string_literal(v)} AS {kind.upper()})" for v in values)

@@ -2,8 +2,8 @@
 
     relation  file  size  modified  place   mz_rows  mz_min_0  mz_max_0  mz_nulls_0  ...
 
-A row is about one file as it was: a file with another size or time is a new file. The numbers count the leaves (the
-measured expressions) of all inputs; the columns of a leaf of another input are NULL.
+A row describes one file as it was: a file with another size or time is a new file. The number in the name of a column
+is the number of a leaf (a measured expression), counted over all inputs. Columns of another input's leaves are NULL.
 """
 
 from __future__ import annotations

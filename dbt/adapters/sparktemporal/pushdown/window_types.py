@@ -45,7 +45,7 @@ def window_types(
         return {}
     wanted = list(map(render, columns_of(core)))
     items, beside = core.query.expressions, core.condition.row_expressions if core.condition else ()
-    # a star, and explode() of a map, are several columns
+    # a star is several columns, and so is explode() of a map
     if len(items) + len(core.comparisons) + len(beside) == len(columns) and not any(item.is_star for item in items):
         selected = {render(item.unalias()): kind.lower() for item, (_, kind) in zip(items, columns)}
         if all(name in selected for name in wanted):

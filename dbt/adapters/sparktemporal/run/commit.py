@@ -53,7 +53,7 @@ _LIVE = (
 _SKEW = 60_000
 
 
-#: (the state of a commit, the commit as Spark has it) -> the statements that bring the relations beside up to date
+#: (the state of a commit, the commit as Spark has it) -> the statements that bring the other relations up to date
 FollowedBy = Callable[[State, "ViewInfo | None"], Iterable[Statement]]
 
 
@@ -98,8 +98,9 @@ class Commit:
     def prepare(self, state: State) -> tuple[State, list[Statement]]:
         """(the state as it is published, the statements that publish the state, the commit last).
 
-        Raises ForeignRelation or TemporalError. A first commit is sent without a look: CREATE VIEW fails where a view
-        is, and `refuse_other` tells why.
+        Raises ForeignRelation where the live view is no commit of the model. Raises TemporalError where another run
+        committed (ST513) or took the lock over (ST526), or where the catalog keeps no text so long (ST514). A first
+        commit needs no look at the live view: CREATE VIEW fails where a view exists, and `refuse_other` tells why.
         """
         live = None if self.after is None else self._expected(self.after, "before")
         prepared = self.texts.committing(state, live.rewrite if live else self.texts.first, self.after)
@@ -112,17 +113,17 @@ class Commit:
             self.texts.warehouse.rows(statement.sql)
 
     def followed(self, state: State, statements: FollowedBy, run: str | None = None) -> Iterator[Statement]:
-        """The statements of the relations that follow the commit, until these relations show the last commit.
+        """The statements that bring the other relations up to date, until these relations show the last commit.
 
-        Such a statement has no condition. Another run may commit and publish before the server carries the statement
-        out, which then puts the older commit in place of the later one. So the run looks at the commit *after* its
-        statements, and publishes what it finds there.
+        These statements have no condition. If another run commits and publishes before the server executes one of
+        them, the statement puts the older commit back in place of the later one. So the run reads the live commit
+        *after* its statements, and publishes again if this is another commit.
 
-        Spark is not asked about a view of a run that surely has its lock: the commit succeeded, and nobody else can
-        have committed since. `statements` gets the view before that commit then. An UPDATE that finds no row succeeds
-        too, so Spark is asked once about a commit in a table.
+        A run that surely has its lock need not read the live commit: nobody else can have committed since. So
+        `statements` gets the view as it was before the run's commit. A commit in a table is read once all the same,
+        because an UPDATE that finds no row succeeds too.
 
-        state: of the commit. run: who committed the state; None for a run that has committed nothing.
+        state: of the commit. run: the run that committed the state; None for a run that has committed nothing.
         Raises ForeignRelation, and TemporalError (ST513) where the commit of `run` was never the last one.
         """
         shown, is_seen = "", run is None
@@ -149,7 +150,7 @@ class Commit:
         return live
 
     def _own(self, run: str | None) -> ViewInfo | None:
-        """The live commit. Raises ForeignRelation where the relation is no commit of the model."""
+        """The live commit, or None. Raises ForeignRelation where the live view is no commit of the model."""
         live, model = self._live(run), self.texts.target.model
         if live is not None and not is_commit(live.text, model):
             raise ForeignRelation(f"{model}__live", model)
@@ -164,7 +165,7 @@ class Commit:
         )
 
     def _live(self, run: str | None) -> ViewInfo | None:
-        target = self.texts.target  # to DESCRIBE a view that is gone would log an error on the server
+        target = self.texts.target  # a DESCRIBE of a missing view logs an error on the server
         return live_view(self.texts.warehouse, target, None if run is None else [f"{target.model}__live"])
 
     @staticmethod
@@ -194,7 +195,7 @@ class ViewTexts:
         return len(text) <= VIEW_TEXT_LIMIT or _size(text) <= self.kept or self._has_no_limit
 
     def _denial(self, size: int) -> str:
-        """Why the catalog keeps no view text of `size` bytes, by a probe that makes such a view; "" if it keeps it."""
+        """Make a view of `size` bytes, as a probe -> the catalog's reason to refuse the view, "" for none."""
         schema = self.target.views_in if self.is_table else self.target.schema
         error = view_probe.refusal(self.warehouse, self.target, schema or self.target.schema, size)
         if error is None:
@@ -215,7 +216,11 @@ class ViewTexts:
         return int(self.warehouse.version().split(".")[0]) >= 4
 
     def committing(self, state: State, verb: str, after: str | None) -> tuple[State, list[Statement]]:
-        """As `Commit.prepare`. verb: of the commit. after: the run that committed before."""
+        """(the state as it is published, the statements that publish the state, the commit last).
+
+        verb: of the statement that commits. after: the run that committed before. Raises TemporalError (ST514) where
+        the catalog keeps no text so long.
+        """
         steps: list[Statement] = []
         found = self._fitting(state)
         if found is None and self._has_star_except and not compact_sql.can_write(state):

@@ -24,7 +24,7 @@ from . import rights
 #: pauses between two looks at a lock (s)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
-#: the runs of this process with a lock -> when they took it (s), if they found it free
+#: runs of this process that have a lock or ask for one -> when they asked for a lock that was free (s), else None
 _held: dict[str, float | None] = {}
 _held_guard = threading.Lock()
 

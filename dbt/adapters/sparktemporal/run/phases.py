@@ -13,8 +13,8 @@ from ..temporal.sql.spark.errors import SparkError
 from . import at_function, fence, merging, publishing, write_chains
 from .progress import Progress, Written
 
-#: the name of a phase, at its beginning, or a statement. Whoever takes a statement executes it before the next one, or
-#: throws the error of the statement
+#: the name of a phase that begins, or a statement. The caller executes a statement before asking for the next one, and
+#: throws an error of the statement into the generator
 PhaseOrStatement = str | Statement
 
 

@@ -53,7 +53,7 @@ class Neighbours:
     in_the_way: bool = False
     #: the relations of the schema as dbt listed them; None: the run asks
     known: KnownRelations | None = None
-    #: the macros that are called by the nodes of the project that read the model
+    #: the names, without package, of the macros that the readers of the model call
     macros: frozenset[str] = frozenset()
 
 

@@ -107,7 +107,7 @@ class Progress:
     tools: Tools
     plan: RunPlan
     written: Written = field(default_factory=Written)
-    #: the state that the run commits, from the moment on at which the commit may be sent
+    #: the state that the run commits; None until the commit may be sent
     prepared: State | None = None
     #: the statements so far
     sent: list[Statement] = field(default_factory=list)

@@ -129,9 +129,10 @@ def is_view_missing(tools: Tools, plan: RunPlan) -> bool:
 
 
 def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[Statement]:
-    """The statements that update the relations that people read. committed: by this run; None for no commit.
+    """The statements that bring the relations up to date that people read.
 
-    A run that commits nothing sends no statement, and asks for no commit, where all relations are up to date.
+    A run that commits nothing sends no statement, and does not read the live commit, where all relations are up to
+    date. committed: the state that this run committed, None for no commit.
     """
     own = committed or plan.old
     assert own is not None
@@ -140,7 +141,7 @@ def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[St
     def statements(state: State, live: ViewInfo | None) -> list[Statement]:
         nonlocal shown
         is_own, now = state is own, plan
-        if not is_own:  # of another run, which has changed the relations too
+        if not is_own:  # another run committed the state, and changed the relations too
             there = tuple(tools.warehouse.tables(plan.target.schema, plan.target.model))
             now = replace(plan, old=shown, existing=there, neighbours=replace(plan.neighbours, known=None))
         shown = state
@@ -156,7 +157,7 @@ def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[St
 def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None, is_new: bool) -> list[Statement]:
     """The statements for the views in the catalog of the chains.
 
-    live: the view of the commits, as far as known. is_new: whether the relations surely show another commit.
+    live: the view of the commits, None where not known. is_new: whether the relations surely show another commit.
     """
     views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.neighbours.known)
     view, gives_way = _view(plan, state, views)

@@ -132,7 +132,7 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
 
 
 def _of_months(step: MonotoneComparison, moving: Moving) -> list[tuple[exp.Expr, str]]:
-    """The row expressions that are added to the clock's side and may be intervals with months, each with its type."""
+    """(row expression, type) of each interval that is added on the clock's side and may have months."""
     added = [(moving.row_expressions[i], moving.types[i].lower()) for i in step.added]
     return [(row, kind) for row, kind in added if may_have_months(row, kind)]
 

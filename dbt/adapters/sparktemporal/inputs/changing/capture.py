@@ -73,7 +73,7 @@ class Request:
 
     @property
     def started_at(self) -> int:
-        """The instant of the last rebuild (ms), that of this run for a rebuild."""
+        """The instant (ms) of the last rebuild; for a first run and a rebuild, the instant of this run."""
         return self.decision.as_of if self.built_on is None else self.built_on.started_at
 
     @property
@@ -139,7 +139,7 @@ class Capture:
 
     @property
     def keeps(self) -> bool:
-        """Whether the lists of files that the last run remembered are still right, so that the commit names them."""
+        """Whether the file lists that the last run stored are current, so that the commit names these lists again."""
         listed = [name for name, now in self.inputs.items() if now.listing]
         return bool(listed) and all(self.changes[name].same for name in listed)
 

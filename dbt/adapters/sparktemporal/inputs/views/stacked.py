@@ -1,12 +1,13 @@
 """Plain views between a temporal view and the temporal views below: the text of a view is put in place of its name.
 
-    select id from s.between where mz_now() < hi                        what is written, s.between a view over s.inside
+    select id from s.between where mz_now() < hi                        the written text; s.between reads s.inside
       ->  select id from (SELECT * FROM (select * from s.inside where k = 1) AS `mz_view s.between`(id, k, hi))
-          AS between where mz_now() < hi                                what is run; `inlined` replaces s.inside
+          AS between where mz_now() < hi                                the text that is run
 
-`inlined` is in `temporal.ivm.inlining`. So a model over such a view is a model over the temporal views below the view.
-Spark keeps the text of a view with the settings of the session that made the view. A model is refused where these are
-not the settings of the session, or where the text means something else outside of the view.
+So a model over such a view is a model over the temporal views below the view. `temporal.ivm.inlining` then replaces the
+name of the temporal view, `s.inside`. Spark keeps the text of a view with the settings of the session that made the
+view. A model is refused where the present session has other settings, or where the text means something else outside of
+the view.
 """
 
 from __future__ import annotations

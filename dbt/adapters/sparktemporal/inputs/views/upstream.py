@@ -49,11 +49,12 @@ def inline_upstreams(
     settings: Mapping[str, str],
     sampled: bool = False,
 ) -> tuple[str, Warehouse, int]:
-    """A model's text -> (the text with queries in place of temporal inputs, a warehouse knowing the inputs, the as-of).
+    """A model's text -> (the text with queries in place of temporal inputs, a warehouse that knows them, the as-of).
 
+    The as-of (ms) is `as_of`, or the latest frontier of an input, if this is later (by less than a minute). `Stack.at`
+    sets the instant of the reads afterwards.
     below, between: see `stacked.opened`. sampled: see `inlined`.
-    The as-of is `as_of`, or the latest frontier of an input where that is later (by less than a minute). The run
-    decides afterwards at which instant it reads (`Stack.at`).
+    Raises TemporalError for an input that has not run, or that has no answer at `as_of`.
     """
     if not (below or between):
         return sql, warehouse, as_of

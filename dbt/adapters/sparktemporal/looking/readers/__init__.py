@@ -1,4 +1,4 @@
-"""The read of a model in the SQL of DuckDB: the chains as files or tables, and the residual over the rows of them.
+"""The read of a model in the SQL of DuckDB: the chains as files or tables, and the residual over these chains.
 
-Takes a `State` and where its chains are; gives a query. Pure. May import `temporal/`.
+A `State` and the places of its chains -> a query. Pure. May import `temporal/`.
 """

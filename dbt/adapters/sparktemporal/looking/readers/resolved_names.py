@@ -1,4 +1,4 @@
-"""A residual as a tree in which sqlglot has resolved the names, as Spark resolves them, or a refusal."""
+"""Resolves the names of a residual by sqlglot, and refuses names that Spark may resolve otherwise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from .expressions import refusal
 
 
 def resolved(residual: str, cores: Mapping[str, Sequence[str]]) -> exp.Expr:
-    """A residual as a tree: each column with its relation. cores: placeholder -> names of columns. Raises Refusal."""
+    """A residual as a tree in which each column names its relation. cores: placeholder -> names of columns.
+
+    Raises Refusal for names that sqlglot does not resolve, or may resolve otherwise than Spark.
+    """
     try:
         written = parse_one(residual, dialect="spark")
         _refuse_unlike(written)
@@ -36,7 +39,7 @@ def resolved(residual: str, cores: Mapping[str, Sequence[str]]) -> exp.Expr:
 
 
 def _refuse_unlike(tree: exp.Expr) -> None:
-    """Refuse what sqlglot resolves to other columns, or to other types, than Spark."""
+    """Refuse names that sqlglot resolves to other columns, or to other types, than Spark."""
     for table in tree.find_all(exp.Table):
         if table.alias_column_names:
             raise refusal(table, "names of columns after the alias of a relation are not translated")

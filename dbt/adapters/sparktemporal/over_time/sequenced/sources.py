@@ -1,6 +1,6 @@
 """The sources of a SELECT at many instants, and the columns that `*` and `t.*` show of them.
 
-Each source has the instant as a further column, which no star may show. So stars are written out.
+A source at many instants has a further column, the instant. No star may show this column, so stars are written out.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def merge(sources: Sequence[Source], source: Source, using: Sequence[str] | None
         theirs = {folded(n) for n in source.names}
         using = [n for s in sources for n in s.names or () if folded(n) in theirs]
     if len(sources) > 1:
-        raise NotSequenced  # the place of merged columns in a star depends on all joins before
+        raise NotSequenced  # all joins before decide the place of merged columns in a star
     source.merged = list(using)
 
 

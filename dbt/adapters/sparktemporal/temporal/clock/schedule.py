@@ -67,9 +67,10 @@ class Refreshes:
 
 
 def readable_from(since: int, now: int, retention: int | None, refreshes: Refreshes | None) -> int:
-    """The first instant (ms) that stays readable where the past before `now` is let go.
+    """The first instant (ms) that is readable after a run at `now` (ms) has dropped the past.
 
-    since: the first instant that is readable before. retention: how much of the past stays (ms).
+    since: the first readable instant before that run (ms). retention: the length of the past that stays (ms), None for
+    nothing. With refreshes, the content at the last refresh before that past stays too.
     """
     past = now - (retention or 0)
     return max(since, refreshes.last(past) if refreshes else past)

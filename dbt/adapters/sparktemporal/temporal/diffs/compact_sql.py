@@ -65,7 +65,7 @@ def thin_view(live: str) -> str:
 
 
 def as_updates(core: CoreState, schema: str) -> str:
-    """The compact form of `intervals_sql.as_updates` and `GroupStore.as_updates`."""
+    """The compact form of `IntervalStore.as_updates` and `GroupStore.as_updates`."""
     if core.sums is not None:
         every = "\nUNION ALL\n".join(
             f"SELECT mz_timestamp, mz_diff, {_except('mz_timestamp', 'mz_diff', *_bucket(c))} FROM {c.source(schema)}"

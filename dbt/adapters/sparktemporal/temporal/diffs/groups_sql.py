@@ -125,10 +125,9 @@ class GroupStore:
         return intervals_sql.create_chain(table, rows, using, "mz_timestamp", bucket)
 
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
-        """A query of statistics, for the whole chain or for each bucket.
+        """A query of statistics, one row for the chain or for each bucket. `stores.counted` reads the columns by place.
 
-        They are: the number of updates, of negative updates, the range of times, a NULL, the bucket (or NULL), a NULL,
-        the sum of mz_diff, and the size.
+        updates | negative ones | first and last mz_timestamp | NULL | mz_bucket or NULL | NULL | sum of mz_diff | bytes
         """
         bucket = "mz_bucket" if bucketed else "NULL"
         return (
@@ -187,9 +186,14 @@ class GroupStore:
 
 
 def groups_at(due: str, shown: str, keys: str, sums: str, group: str) -> str:
-    """A query that adds up the updates `due` of each group.
+    """A query that adds up the updates `due` of each group, and leaves out groups without rows.
 
-    shown: the items over the sums; keys, sums: the items over the updates beside the number of rows; group: the clause.
+    | | |
+    |---|---|
+    | shown | the SELECT list over the sums |
+    | keys | the columns of the group key, before the number of rows |
+    | sums | the sums, after the number of rows |
+    | group | the GROUP BY, "" for one group |
     """
     return (
         f"SELECT {shown}\n"

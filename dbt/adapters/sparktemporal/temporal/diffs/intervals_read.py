@@ -107,9 +107,9 @@ def _summed(rows: str, columns: Columns) -> str:
 
 
 def summed(rows: str, names: str, items: str, keys: str) -> str:
-    """A query that sums mz_diff by row, and gives each row as often as its sum.
+    """A query that sums mz_diff over equal rows, and gives each row as often as its sum.
 
-    names: the columns of a row; items: the same over a group of equal rows; keys: what identifies a group.
+    names: the columns of a row. items: the same columns, over a group of equal rows. keys: the GROUP BY.
     """
     return (
         f"SELECT {names}\n"

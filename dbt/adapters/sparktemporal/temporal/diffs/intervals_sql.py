@@ -124,9 +124,9 @@ def wanted(
 
 
 def cut_at(expiration: int | None, before: str = " ") -> tuple[str, str]:
-    """(SQL of the end of an interval, one more condition), where no update after the expiration (ms) is stored.
+    """(SQL of `mz_until`, a condition from its AND on) that leave out updates after the expiration (ms), if any.
 
-    before: blanks before the AND of the condition.
+    before: the blanks before the AND.
     """
     if expiration is None:
         return "mz_until", ""
@@ -219,7 +219,7 @@ def indent(text: str, by: int) -> str:
 
 
 def nested(sql: str, alias: str) -> str:
-    """A query for a FROM, in parentheses and with an alias."""
+    """A query as a derived table for a FROM: in parentheses, with an alias."""
     return f"(\n{indent(sql, 2)}\n) AS {alias}"
 
 

@@ -17,7 +17,7 @@ from .state import Chain, CoreState, State
 
 _LATE = 99_999_999_999_999
 _RUN = "f" * 24
-#: (max_from, max_until, whether bucketed) of a chain of intervals decide the conditions of its read
+#: (max_from, max_until, bucketed) of chains of intervals: these fields decide the conditions of a read
 _READ = (
     (None, None, True), (None, None, False), (_LATE, None, True), (0, 0, True), (_LATE, None, False), (0, 0, False),
 )  # fmt: skip

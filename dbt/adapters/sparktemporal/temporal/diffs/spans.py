@@ -135,7 +135,7 @@ def _within_years(point: str, of: exp.Expr, calls: Mapping[int, str]) -> str:
 
 
 def _unless(condition: str, refusal: Refusal, point: str) -> str:
-    """SQL of a point, which raises a refusal where a condition holds."""
+    """SQL of a point, or of an error with the text of a refusal where a condition (SQL) holds."""
     return f"IF(coalesce({condition}, false), CAST(raise_error({string_literal(str(refusal))}) AS BIGINT), {point})"
 
 

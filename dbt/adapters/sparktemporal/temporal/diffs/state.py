@@ -27,7 +27,7 @@ class Chain:
     negative: int
     min_from: int | None
     max_from: int | None
-    #: None too where no interval has an end
+    #: the last end of an interval; None where no interval has an end, and for a chain of updates
     max_until: int | None
     #: whether the table is partitioned by mz_bucket
     bucketed: bool = False

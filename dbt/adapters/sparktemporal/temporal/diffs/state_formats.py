@@ -15,7 +15,8 @@ from .input_state import as_json, of_json
 from .state import Chain, CoreState, Epoch, Late, State
 
 FORMAT = 2
-#: fields of a chain that earlier code wrote, and that others tell: min_until is None where max_until is
+#: fields of a chain that earlier versions wrote, and that are dropped here. min_until was used only to tell whether
+#: intervals have ends, as max_until does
 _TOLD_BY_OTHERS = ("min_until",)
 
 

@@ -17,7 +17,7 @@ from .state import Chain, CoreState
 
 @dataclass(frozen=True)
 class IntervalStore:
-    """Rows as signed intervals, see `intervals_sql`. The same methods as `GroupStore`."""
+    """Rows as signed intervals, see `intervals_sql`. The methods are those of `GroupStore`."""
 
     columns: Columns
 
@@ -80,10 +80,11 @@ class IntervalStore:
         return intervals_sql.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
-        """A query of statistics, in the columns of `GroupStore.count`.
+        """A query of statistics, one row for the chain. `counted` reads the columns by place, as of `GroupStore.count`.
 
-        They are: the number of rows, of corrections, the range of mz_from, the last mz_until, a NULL for the bucket,
-        the number of intervals without an end, this number again (their rows stay for good), and the size.
+        rows | corrections | first and last mz_from | last mz_until | NULL | open | rows that stay for good | bytes
+
+        An open interval has no end, so its row stays for good: both columns are the same number.
         """
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), max(mz_until), NULL,\n"

@@ -133,7 +133,7 @@ def live_view(state: State, splits: bool = True) -> str:
 
 
 def raising(columns: Columns, condition: str, message: str) -> str:
-    """A query without rows, for a UNION ALL with a read: it raises an error where a condition (SQL) holds."""
+    """A query without rows that raises an error where a condition (SQL) holds, for a UNION ALL with a read."""
     error = f"raise_error({string_literal(message)})"
     items = ", ".join(f"CAST({error} AS {sql_type(kind)}) AS {quote(name)}" for name, kind in columns)
     return f"SELECT {items}\nWHERE {condition} AND {error} IS NULL"

@@ -4,8 +4,8 @@ For two tables A and B in which a core is linear (`linear_tables`), with the new
 
     core(A', B') - core(A, B)  =  core(ΔA, B')  +  core(A, ΔB)          A' = A + ΔA
 
-There is one query for each place at which a changed table is read. Places before it read the old rows, places after it
-the present rows. Of a UNION ALL only the branch of the place remains. An unchanged table may stand anywhere: below an
+There is one query for each place at which a changed table is read. Earlier places read the old rows, later places read
+the present rows. Of a UNION ALL only the branch with the place remains. An unchanged table may stand anywhere: below an
 outer join, in a subquery, under an aggregate.
 """
 

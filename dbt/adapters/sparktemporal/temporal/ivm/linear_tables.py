@@ -1,4 +1,4 @@
-"""The tables that a query reads, and in which of them it is linear: each row of it comes from one row of the table."""
+"""The tables that a query reads, and the linear ones: each row of the query comes from one row of such a table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_plain(table: exp.Table) -> bool:
 
 
 def version_read(table: exp.Table) -> str | None:
-    """The version at which a text reads a table, as SQL after its name; "" for the present, None for an instant.
+    """The version at which a text reads a table, as SQL after its name; "" for the present, None if not a literal.
 
     >>> from ..sql.text.dialect import parse
     >>> [version_read(table) for table in parse("select 1 from a, b version as of 7").find_all(exp.Table)]

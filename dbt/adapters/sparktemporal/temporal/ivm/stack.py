@@ -1,10 +1,14 @@
-"""The temporal views below a model, as they are committed: which chains changed, and the SQL of their rows.
+"""The temporal views below a model at their last commits: the chains that changed, and the SQL of their rows.
 
-    FROM `mz_stacked`.`s.recent.main`        the name that the text has, see `inlining`
-      ->  FROM (SELECT … FROM `s`.`recent__diffs_…` … ) AS …        the SQL that is sent to Spark
+    FROM `mz_stacked`.`s.recent.main`                            in the text of the model, see `inlining`
+      ->  FROM (SELECT … FROM `s`.`recent__diffs_…` … ) AS …     in the SQL that is sent to Spark
 
-The text of a model does not change from run to run. A suffix of the name means the inserts or the deletes since the
-last run of the model, or the rows of that run.
+The text of a model does not change from run to run. The end of a name tells the rows that stand there:
+
+    `s.recent.main`      the present rows
+    `s.recent.main@`     the rows that the last run of the model read
+    `s.recent.main+`     the inserts since that run
+    `s.recent.main-`     the deletes since that run
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ _NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
 
 @dataclass(frozen=True)
 class Stack:
-    """The temporal views that a model reads, as they are committed."""
+    """The temporal views that a model reads, at their last commits."""
 
     #: schema.model -> the state of the view
     states: Mapping[str, State]

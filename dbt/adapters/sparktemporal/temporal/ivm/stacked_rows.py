@@ -1,6 +1,6 @@
 """The rows of a core of a temporal view, with their instants, as an input of another model: SQL over chains.
 
-Readers of a view with refreshes see a change at the refresh after it, so the rows have the instants of refreshes.
+Readers of a view with refreshes see a change at the next refresh, so the rows have the instants of refreshes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rows_of(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) 
     bucketed = [table for table, c in zip(tables, chains) if c.bucketed]
     store = store_of(core)
     stored = store.stored(tables, _from(state, as_of), None, bucketed)
-    # a correction begins at its run, up to the frontier: from then on it has the instants of what it corrects
+    # before the frontier, a correction begins at the instant of its run; later, at the instants of the corrected rows
     rows = store.consolidated(stored) if as_of >= state.frontier else over_time(stored, core.columns)
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
     times = f"{_seen(state, 'mz_from')} AS mzu_from, {_seen(state, 'mz_until')} AS mzu_until"

@@ -76,17 +76,17 @@ class Bounds:
 
     @property
     def lower(self) -> str:
-        """SQL of the beginning of the window; NULL for a window without one."""
+        """SQL of the beginning of the window (ms); NULL for a window without a beginning."""
         return widest("greatest", self.lowers)
 
     @property
     def upper(self) -> str:
-        """SQL of the end of the window; NULL for a window without one."""
+        """SQL of the end of the window (ms); NULL for a window without an end."""
         return widest("least", self.uppers)
 
 
 def widest(function: str, values: Sequence[str]) -> str:
-    """SQL of the greatest or the least of several bounds; NULL for none."""
+    """SQL of the `greatest` or the `least` of bounds (ms), by the name of the function; NULL without a bound."""
     if not values:
         return "CAST(NULL AS BIGINT)"
     return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"

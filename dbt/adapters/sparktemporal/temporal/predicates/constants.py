@@ -1,4 +1,4 @@
-"""The values of constant numbers, exact."""
+"""The exact values of constant numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BITS = {"INT": 31, "BIGINT": 63}
 
 
 def constant(node: exp.Expr) -> Fraction | None:
-    """A constant number, also in quotes, exact; None for any other expression.
+    """The exact value of a constant number, also in quotes; None for any other expression.
 
     >>> from ..sql.text.dialect import expression
     >>> constant(expression("-10000000000000000000000000001")), constant(expression("1e999")), constant(expression("a"))

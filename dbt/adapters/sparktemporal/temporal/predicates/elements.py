@@ -1,9 +1,11 @@
-"""The clock in a lambda over the elements of an array, which is compared with each element.
+"""Lambdas over an array in which the clock is compared with each element.
 
-    exists(due, x -> x >= mz_now())                      changes at the elements of `due`
-    exists(p, x -> x.hi + interval 1 day > mz_now())     changes at those of `transform(p, x -> x.hi + interval 1 day)`
+    exists(due, x -> x >= mz_now())
+      changes at the elements of `due`
+    exists(p, x -> x.hi + interval 1 day > mz_now())
+      changes at the elements of `transform(p, x -> x.hi + interval 1 day)`
 
-The array is a row expression, whose elements are instants.
+Such an array of instants is a row expression.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _OVER_ELEMENTS = ("exists", "forall", "filter")
 class Variable:
     """The variable of a lambda, which stands for each element of an array."""
 
-    #: in lower case
+    #: the name, in lower case
     name: str
     array: exp.Expr
 
@@ -33,7 +35,8 @@ class Variable:
     def of(call: exp.Expr) -> Variable | None:
         """The variable of a call with the clock in its lambda; None for any other node.
 
-        Raises Unlistable for a call other than `exists`, `forall` or `filter`, and where the array has the clock, too.
+        Raises Unlistable for a call other than `exists`, `forall` or `filter` with a lambda of one variable, and where
+        the array, or a CASE in the lambda, has the clock too.
         """
         if not any(isinstance(part, exp.Lambda) and has_clock(part) for part in call.iter_expressions()):
             return None
@@ -46,7 +49,10 @@ class Variable:
         raise unknown_elements(call)
 
     def compared(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr) -> tuple[exp.Expr, Comparison]:
-        """(the array of the instants at which a comparison changes, the comparison of the clock with one of them)."""
+        """(the array of instants at which a comparison may change, the comparison of the clock with one element).
+
+        Raises Unlistable where the clock's side is more than mz_now() moved by less than a day.
+        """
         clock, other = bare(clock, other, moves=lambda length: False)
         if not is_mz_now(clock):
             raise not_listable(

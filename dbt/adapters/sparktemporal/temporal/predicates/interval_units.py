@@ -1,10 +1,10 @@
-"""The units of intervals that a row decides: the length that divides each value, and whether months may be in one.
+"""Intervals whose value a row decides: a length that divides each value, and whether a value may have months.
 
     n * interval 1 day                                         days, where n is a whole number
     make_interval(0, 0, 0, a, b)                               hours
     case when k then interval 1 day else interval 6 hours end  six hours
 
-A length that divides each value is enough for a `grid`.
+A `grid` needs no more than a length that divides each value.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .logic import is_null, values_of
 def common_length(node: exp.Expr, kind: str, types: Mapping[str, str]) -> int | None:
     """The length (µs) that divides each value of an interval: a day for `n * interval 1 day`.
 
-    0 for months, alone or beside whole days; None where no such length is known. kind: the type, in lower case. types:
-    SQL of a part -> its type, as far as known.
+    0 for months, alone or beside whole days; None where no such length is known.
+    kind: the type, in lower case. types: SQL of a part -> its type, as far as known.
 
     >>> from ..sql.text.dialect import expression
     >>> parts = ("0, 0, a", "0, 0, 0, a, b", "0, a")

@@ -4,7 +4,8 @@
     mz_now() - make_interval(0, 0, 0, n)    days
     unix_timestamp(mz_now()) + 60           a minute
 
-They decide the cells of a `grid`. Zones change at the ends of cells, for the clock and for the moved clock.
+These lengths decide the cells of a `grid`: offsets of zones change only at the ends of cells, for the clock and for the
+moved clock.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class Moving:
         if isinstance(node, exp.Interval) or kind.startswith("interval"):
             yield common_length(row, kind, self._types)
         elif kind == "string":
-            yield None  # of a text Spark decides whether it is a length
+            yield None  # Spark decides whether a text is a length
         elif step is not None and not kind.startswith(("timestamp", "date")):
             count = constant(row)
             yield None if count is None or count % 1 else int(count) * step or DAY

@@ -1,9 +1,10 @@
-"""The parts of a predicate without the clock: each is hoisted into a column, which is computed once a row.
+"""Row expressions: the parts of a predicate that do not read the clock, each hoisted into a column of the row.
 
     k = 'a' and date_trunc('DAY', mz_now()) = day      ->  mz_s0 and date_trunc('DAY', mz_now()) = mz_s1
     case when n > 0 then mz_now() < ts / n end         ->  mz_s1: case when n > 0 then ts / n end
 
-A CASE may protect a part from an error. The column of such a part is under the same conditions.
+The column is computed once for each row. A CASE may protect a part from an error, so the column of the part is computed
+under the conditions of the CASE.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from .ordered import ordered
 
 @dataclass(frozen=True)
 class RowExpressions:
-    """The row expressions of a predicate, as seen from one place in it: all places share `of`."""
+    """The row expressions of a predicate, seen from one place in the predicate. All places share `of`."""
 
-    #: by their texts
+    #: SQL of a row expression -> the row expression
     of: dict[str, exp.Expr] = field(default_factory=dict)
-    #: the conditions of the CASEs around the place, each with whether it is TRUE or not TRUE there
+    #: (condition of a CASE around the place, whether the condition is TRUE at the place; else FALSE or NULL)
     guards: tuple[tuple[exp.Expr, bool], ...] = ()
-    #: the variable of the lambda around the place
+    #: the variable of the lambda around the place, None for no lambda
     variable: Variable | None = None
 
     def arms(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, str, RowExpressions]]:
-        """The parts of a CASE, as (node, key), each with the row expressions under the conditions that hold there."""
+        """(node, key, the row expressions under the conditions that hold there) of each part of a CASE."""
         branches, default = branches_of(node)
         before = self
         for branch in branches:
@@ -93,9 +94,9 @@ class RowExpressions:
         return node
 
     def _hoisted_fields(self, node: exp.Expr, of: exp.Expr) -> exp.Expr:
-        """`hoisted` for what is made of fields of an instant: only the instant has parts of the row.
+        """`hoisted` for an expression of fields, such as `year(t) * 100 + month(t)`: parts of the instant `t` alone.
 
-        Constants stay, because the order of the fields is known by their values and types.
+        Constants stay, because `ordered` knows the order of the expression from their values and types.
         """
         if node.find(exp.Column) is None:
             return node
@@ -119,7 +120,7 @@ class RowExpressions:
         return shown_as(column, node)
 
     def index(self, node: exp.Expr) -> int:
-        """The index of a row expression, which is added where it is new. Raises Unlistable for one of an element."""
+        """The index of a row expression; a new one is added. Raises Unlistable for one that names an element."""
         node = node.copy()
         for guard, holds in reversed(self.guards):
             test: exp.Expr = exp.paren(guard.copy())
@@ -131,7 +132,7 @@ class RowExpressions:
         text = render(node)
         self.of.setdefault(text, node)
         factor = day_factor(node)
-        if factor is not None and constant(factor) is None:  # its type is asked for with those of the others
+        if factor is not None and constant(factor) is None:  # so that Spark is asked for the type of the factor
             self.index(factor)
         return list(self.of).index(text)
 

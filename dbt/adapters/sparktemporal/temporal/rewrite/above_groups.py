@@ -71,7 +71,7 @@ class _Moving:
         having, order = select.args.get("having"), select.args.get("order")
         is_filtered = having is not None and has_clock(having)
         for item in select.expressions:
-            _check_movable(item, windows=not is_filtered)  # they see the groups that the HAVING leaves
+            _check_movable(item, windows=not is_filtered)  # window functions see the groups that the HAVING leaves
         for part in filter(None, [having, order]):
             _check_movable(part, windows=False)
         #: the places of the items that are of the outer SELECT alone

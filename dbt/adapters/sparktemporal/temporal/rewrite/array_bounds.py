@@ -100,7 +100,7 @@ def _written_out(call: exp.Anonymous, describe: Describe) -> tuple[exp.Expr, exp
 
 
 def _counted(call: exp.Anonymous) -> exp.Expr:
-    """The comparison that is TRUE where an array has an element; raises Stays for an array of another use."""
+    """The comparison around a call that is TRUE where the array has elements. Raises Stays for any other use."""
     above = call.parent and call.parent.parent
     if not isinstance(above, exp.Expr) or not any((shape.match(above) or {}).get("mz_a") is call for shape in _IS_SOME):
         raise Stays
@@ -139,7 +139,7 @@ def _of(
         array = exp.Anonymous(this="filter", expressions=[array.copy(), kept])
     operator, element, clock = _compared(holds, x)
     if quantifier == _EXISTS and not is_true and clock.find(exp.Column):
-        raise Stays  # a NULL of the clock's side would be one for an empty array, too
+        raise Stays  # a NULL on the clock's side would make the result NULL for an empty array, too
     if not is_side(clock) or clock.find(exp.Null):
         raise Stays
     if not (isinstance(element, exp.Identifier) and element.name.lower() == x.name.lower()):
@@ -156,7 +156,7 @@ def _of(
 
 
 def _compared(holds: exp.Expr, x: exp.Expr) -> tuple[str, exp.Expr, exp.Expr]:
-    """(operator, the side with the element, the side with the clock) of a comparison by order; else raises Stays."""
+    """(operator, the side with the element, the side with the clock). Raises Stays for no comparison by order."""
     found, name = comparison(holds), x.name.lower()
     if found is None or found.operator in ("=", "<>"):
         raise Stays

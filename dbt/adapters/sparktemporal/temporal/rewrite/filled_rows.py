@@ -1,4 +1,4 @@
-"""The rows without a partner in an outer join: NULL stands in the place of the columns of its right side.
+"""The rows without a partner in an outer join: NULL stands in place of the columns of the right side.
 
 select b.id, p.n from b left join p on p.k = b.k  ->  select b.id, CAST(NULL AS INT) as n from b left join p …
 """
@@ -16,14 +16,14 @@ from ..sql.text.dialect import expression
 
 
 def before_join(select: exp.Select, place: int) -> exp.Select:
-    """The rows of a SELECT before its join number `place`."""
+    """A SELECT of the rows of a FROM before the join number `place`."""
     before = over_rows_of(select, exp.Star())
     before.set("joins", before.args["joins"][:place])
     return before
 
 
 def filled(rows: exp.Select, place: int, describe: Describe, visible: list[exp.CTE]) -> exp.Select:
-    """A copy of rows with NULL in place of the columns of the right side of join number `place`, except in its ON.
+    """A copy of rows with NULL in place of columns of the right side of join number `place`, except in the join's ON.
 
     visible: the CTEs in scope.
     """

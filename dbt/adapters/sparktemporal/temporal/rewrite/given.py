@@ -1,4 +1,4 @@
-"""What is known of a model and its session while the model is split."""
+"""The facts of a model and its session that the rules of a split need."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .kept import Kept
 
 @dataclass(frozen=True)
 class Given:
-    """What is known beside the tree, see `split.split`."""
+    """The facts beside the tree of a model. `split.split` describes the fields."""
 
-    #: the columns of tables
+    #: gives the columns of tables
     describe: Describe
     moves: Moves
     by_rows: Mapping[int, Kept]

@@ -138,7 +138,7 @@ def _below_the_list(
     rows: exp.Select, predicate: exp.Expr, describe: Describe, visible: list[exp.CTE], numbers: count[int]
 ) -> exp.Select:
     """The SELECT with the filter, over a derived table that computes the SELECT list once for each row."""
-    # the filter holds the clock
+    # the columns are asked for without the filter, because the filter has the clock
     names = [name for name, _ in columns_of(without(rows, "where"), describe, visible)]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):

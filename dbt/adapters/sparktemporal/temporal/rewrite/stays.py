@@ -1,4 +1,4 @@
-"""What a rule raises where a part of a model stays as it is."""
+"""The exceptions for which a rule leaves a part of a model as it is."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ class Stays(Exception):
     """A part of a model stays as it is: its rewritten form is not known to mean the same."""
 
 
-#: what makes a rule leave a part as it is. The model's own text raises its errors
+#: the exceptions that a rule catches. An error that the written text has too is raised by a later step
 STAYS = (Stays, Refusal, SparkError)

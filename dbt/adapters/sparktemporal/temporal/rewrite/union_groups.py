@@ -59,7 +59,7 @@ def lift_unions(
 def leaves_of(query: exp.Expr, distinct: bool = False) -> list[exp.Select] | None:
     """The SELECTs of a UNION ALL from left to right; None where another set operation stands among them.
 
-    distinct: whether a UNION may stand among them.
+    distinct: whether a UNION without ALL is taken too.
     """
     if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this",)):
         return leaves_of(query.this, distinct)

@@ -44,7 +44,7 @@ def picks(node: exp.Expr) -> Picks | None:
 
 
 def aggregate(node: exp.Expr) -> Aggregate | None:
-    """The part of a group's rows that decides an aggregate; None for any other node, and for an unknown aggregate."""
+    """The property of a group's rows that decides an aggregate; None for any other node, and where not known."""
     called = None if isinstance(node, exp.Cast) else function(node)
     return None if called is None else called.aggregate
 
@@ -54,7 +54,7 @@ def is_aggregate_call(node: exp.Expr) -> bool:
 
 
 def generates(node: exp.Expr) -> bool:
-    """Whether a call gives any number of rows and columns."""
+    """Whether a call gives any number of rows and columns, as `explode` does."""
     return isinstance(node, exp.Anonymous) and known(node.name, len(node.expressions)).generates
 
 

@@ -93,7 +93,8 @@ _BY_NAME: dict[str, str | Rule] = {
     **{name: rule for rule, names in _RULES.items() for name in names.split()},
     **{name: kind for kind, names in _TYPES.items() for name in names.split()},
 }
-#: names of functions with a type or a rule here. Each Spark has them: elsewhere people may have made one of that name
+#: names of functions with a type or a rule here. Every version of Spark has these functions: where Spark has none of a
+#: name, people may have made a function of that name, with another type
 TYPED = frozenset(_BY_NAME)
 
 

@@ -9,12 +9,12 @@ from sqlglot import exp
 from ..functions.calls import is_aggregate_call
 from ..text.dialect import has_clock
 
-#: the clauses of a SELECT above the rows that it reads
+#: the clauses of a SELECT that work on the rows of its FROM and WHERE
 ABOVE_ROWS = (
     "expressions", "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort", "cluster",
     "distribute",
 )  # fmt: skip
-#: nodes around an aggregate for which the rows have an order
+#: nodes around an aggregate for which the order of the rows counts
 ORDERED = (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 #: nodes around an aggregate that belong to it
 AROUND = (exp.Filter, *ORDERED)
@@ -72,7 +72,7 @@ def first_source(select: exp.Select) -> exp.Expr | None:
 
 
 def over_rows_of(select: exp.Select, *items: exp.Expr) -> exp.Select:
-    """A SELECT of items over a copy of the FROM of a SELECT, with joins and laterals, and no other clause."""
+    """A SELECT of items over a copy of another SELECT's FROM, joins and laterals, without any other clause."""
     copied = select.copy()
     return exp.Select(expressions=list(items), **{key: copied.args.get(key) for key in ("from_", "joins", "laterals")})
 

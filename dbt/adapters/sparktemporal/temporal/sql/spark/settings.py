@@ -56,7 +56,7 @@ NOT_SET = "not set"
 
 
 def is_ansi(settings: Mapping[str, str]) -> bool:
-    """Whether expressions raise errors by the rules of ANSI."""
+    """Whether expressions raise errors by ANSI rules, such as at an overflow."""
     return settings[ANSI].lower() == "true"
 
 
@@ -88,5 +88,5 @@ def differences(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
 
 
 def differing(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
-    """The keys of settings that changed."""
+    """The keys of the settings that differ, sorted."""
     return sorted(key for key in {*now, *then} if now.get(key) != then.get(key))

@@ -188,7 +188,7 @@ def has_other_parts(node: exp.Expr, known: Collection[str]) -> bool:
 
 
 def without(node: E, *parts: str) -> E:
-    """A copy of a node without some of its parts."""
+    """A copy of a node without the parts of these names."""
     copied = node.copy()
     for part in parts:
         copied.set(part, None)
@@ -196,7 +196,7 @@ def without(node: E, *parts: str) -> E:
 
 
 def set_where(select: exp.Expr, predicates: Sequence[exp.Expr]) -> None:
-    """Give a SELECT the conjunction of predicates as its WHERE, in place; for no predicate it has none."""
+    """Set the WHERE of a SELECT to the conjunction of predicates, in place. Without predicates there is no WHERE."""
     select.set("where", exp.Where(this=conjunction(predicates)) if predicates else None)
 
 

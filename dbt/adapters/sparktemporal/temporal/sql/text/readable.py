@@ -45,7 +45,7 @@ def too_deep(sql: str) -> Refusal:
 
 
 def shortened(text: str, most: int = 300) -> str:
-    """A text in one line of at most so many characters, for messages.
+    """A text in one line of at most `most` characters, for messages.
 
     >>> shortened("select\\n 1"), shortened("select 1", 7)
     ('select 1', 'sele...')

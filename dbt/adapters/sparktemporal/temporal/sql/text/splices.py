@@ -1,6 +1,6 @@
-"""Put other words at some places of a text.
+"""Put other words in place of pieces of a text.
 
-All else stays as it was written.
+The rest of the text stays as it was written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 def spliced(text: str, pieces: Iterable[tuple[int, int, str]]) -> str:
-    """A text with new words in the place of pieces of it. pieces: (start, end, new words), in the order of the text.
+    """A text with new words in place of some pieces. pieces: (start, end, new words), in the order of the text.
 
     >>> spliced("a b c", [(2, 3, "x"), (5, 5, ".")])
     'a x c.'

@@ -152,7 +152,7 @@ def replaced(sql: str, queries: Mapping[str, str], catalog: str) -> str:
             return ""
         return queries[one.key] if one.aliased else f"({queries[one.key]} AS {quote(one.name)})"
 
-    # a column whose relation has no such reference is a field of a struct
+    # `s.m.id` is a field of a struct, if no relation `s.m` is replaced
     return spliced(sql, ((one.start, one.end, put(one)) for one in found if not one.is_column or one.key in bare))
 
 
