@@ -27,11 +27,11 @@ FORMS = [
     f"({DAY}) * 100L + extract(hour from {{t}})",
     f"(({DAY}) * 100L + hour({{t}})) * 100 + minute({{t}})",
     "(year({t}) * 1000 + dayofyear({t})) * 24 + hour({t})",
-    "((year({t}) * 1000 + dayofyear({t})) * 24 + hour({t})) * 4 + minute({t}) div 15",
+    "((year({t}) * 1000L + dayofyear({t})) * 24 + hour({t})) * 60 + minute({t})",
     DAY,
     "cast(date_format({t}, 'yyyyMMddHH') as bigint)",
     "date_format({t}, 'yyyy-MM-dd HH:mm')",
-    "concat(date_format({t}, 'yyyyMMdd'), lpad(hour({t}), 2, '0'))",
+    "concat(date_format({t}, 'yyyyMMdd'), date_format({t}, 'HH'))",
     "cast({t} as string)",
     "date_trunc('HOUR', {t})",
     "date_trunc('MINUTE', {t} - interval 1 day)",
@@ -63,4 +63,6 @@ def test_a_run_in_the_hour_that_is_repeated(project: Project, zone: str, back: s
     ]
     for minute in (-35, 15):
         accepted, _ = judge(project, zone, texts, change + minute * 60_000, source)
-        assert accepted >= len(texts) // 2
+        # a clock moved by a day is searched in cells of a quarter of an hour there, and needs too many: refused
+        refused = [text for text in texts if zone == "Pacific/Chatham" and "interval 1 day" in text]
+        assert accepted == len(texts) - len(refused)

@@ -12,7 +12,9 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.lengths import is_below_a_day, milliseconds
 from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import DAYS, MOVED, NONE, OTHER, side
+from dbt.adapters.sparktemporal.temporal.predicates.moving import Moving
 from dbt.adapters.sparktemporal.temporal.predicates.ordered import ordered
+from dbt.adapters.sparktemporal.temporal.predicates.reach import readings
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
@@ -347,3 +349,25 @@ def _otherwise(rng: random.Random, literal: str) -> str:
 def fields_in(node: exp.Expr) -> set[tuple[int, str, frozenset[str]]]:
     """What is known of the parts of a function that are made of fields."""
     return {(one.step, one.type, one.partial) for part in node.walk() if (one := ordered(part)) is not None}
+
+
+@pytest.mark.parametrize(
+    ("length", "kind"),
+    {
+        "interval 7 days": "interval day", "interval -7 days": "interval day", "interval 2 weeks": "interval day",
+        "interval '26' hour": "interval hour", "interval 90 minutes": "interval minute",
+        "interval '1 02:00' day to minute": "interval day to minute", "interval '1.5' second": "interval second",
+        "interval 1 month": "interval month", "interval 1 year": "interval year", "interval 1 quarter": "interval",
+        "interval '1-2' year to month": "interval year to month",
+        "interval '-1-2' year to month": "interval year to month",
+        "interval 1 day 2 hours": "interval", "interval 1 month 3 days": "interval", "interval '2 days'": "interval",
+    }.items(),
+)  # fmt: skip
+def test_a_length_in_the_text_is_that_of_a_column(length: str, kind: str) -> None:
+    """Fields of the moved clock keep a literal, and other functions have a column in its place."""
+    fields = "date_format(mz_now() - {}, 'yyyy-MM-dd HH')"
+    kept = Moving(expression(fields.format(length)), (), (), "string")
+    hoisted = Moving(expression(fields.format("`mz_s0`")), (expression(length),), (kind,), "string")
+    assert (kept.lengths, kept.keeps_days_apart()) == (hoisted.lengths, hoisted.keeps_days_apart())
+    found = [[(reading.back, reading.at is None) for reading in readings(moving)] for moving in (kept, hoisted)]
+    assert found[0] == found[1] and len(found[0]) in (1, 3)

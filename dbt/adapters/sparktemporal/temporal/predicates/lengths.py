@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import ceil, floor
 
@@ -26,6 +27,8 @@ def interval(node: exp.Expr) -> Span | None:
     >>> from ..sql.text.dialect import expression
     >>> interval(expression("interval '1 02:00' day to minute")), interval(expression("-2 * interval 1 hour"))
     ((93600000000, 93600000000), (-7200000000, -7200000000))
+    >>> [length // DAY for length in interval(expression("interval '1-2' year to month"))]
+    [392, 434]
     """
     node = node.unnest()
     if isinstance(node, exp.Neg):
@@ -55,7 +58,10 @@ def _product(length: exp.Expr, factor: exp.Expr) -> Span | None:
 def _written(node: exp.Interval) -> Span | None:
     unit, value = node.args.get("unit"), node.this
     if isinstance(unit, exp.IntervalSpan):
-        return _parts(value.name, unit.this.name.lower()) if isinstance(value, exp.Literal) else None
+        if not isinstance(value, exp.Literal):
+            return None
+        first = unit.this.name.lower()
+        return _months(value.name) if first == "year" else _parts(value.name, first)
     if unit is None:
         counted = _counted(value.name)
         return None if counted is None else times((1, 1), sum(number * one.most for number, one in counted))
@@ -123,6 +129,14 @@ def times(span: Span, count: Fraction | int) -> Span:
     """A span times a count. The ends are rounded outwards."""
     low, high = sorted((span[0] * count, span[1] * count))
     return floor(low), ceil(high)
+
+
+def _months(text: str) -> Span | None:
+    """The least and the most length (µs) of a text of years and months, such as `-1-2`; None for any other text."""
+    found, month = re.fullmatch(r"\s*([+-]?)(\d+)-(\d+)\s*", text), unit_span("month")
+    if found is None or month is None:
+        return None
+    return times(month, (-1 if found[1] == "-" else 1) * (12 * int(found[2]) + int(found[3])))
 
 
 def _parts(text: str, first: str) -> Span | None:

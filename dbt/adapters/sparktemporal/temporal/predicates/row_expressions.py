@@ -100,6 +100,7 @@ class RowExpressions:
         """
         if node.find(exp.Column) is None:
             return node
+        # where a number of seconds becomes an instant, `of` is a call that the text does not have, around the number
         texts = {render(of), *map(render, of.expressions)}
         for part in list(node.find_all(exp.Expr)):
             if part is not node and render(part) in texts and has_clock(part):
