@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-engines test-matrix wheel wheel-check lineage-check release-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-engines test-trino test-matrix wheel wheel-check lineage-check release-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -81,7 +81,7 @@ test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the
 	@$(PYTEST) --long --durations 10 --junit-xml build/metastore.xml \
 	  -m "(metastore or landing) and not deep and not lake" tests/unit $(FOLDERS)
 
-test-deep: test test-metastore test-lake test-catalogs test-connect test-cluster test-engines test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test test-metastore test-lake test-catalogs test-connect test-cluster test-engines test-trino test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 	@$(TRIED) session "Hive metastore" parquet "passed: make test test-metastore"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test test-metastore"
 
@@ -151,6 +151,14 @@ $(VENV)-sail/.made: constraints-sail.txt
 test-engines: setup $(VENV)-sail/.made ## the same files read by Spark, by Comet (from Maven Central), by Sail and by DuckDB (ten minutes)
 	@echo "== each conformance and realistic model at five instants, by four engines"
 	@$(BIN)/python -m pytest --catalog in-memory tests/engines
+
+$(VENV)/.trino: $(VENV)/.made
+	@$(call install,trino)
+	@touch $@
+
+test-trino: setup $(VENV)/.trino ## the chains of Iceberg read by Trino, behind a REST server on loopback; Trino needs a JDK 24 or 25 beside that of Spark
+	@echo "== each conformance and realistic model at five instants, by Trino"
+	@$(BIN)/python -m pytest --catalog served tests/engines/test_same_rows.py tests/engines/test_trino.py
 
 $(VENV)/.mutants: $(VENV)/.made
 	@$(call install,mutants)

@@ -20,12 +20,13 @@ from support.cases import (
     REFUSED,
     create_inputs,
     create_rejected,
+    is_beyond,
     model_name,
     over_rejected,
     plain,
     wanted,
 )
-from support.project import Project, is_named
+from support.project import Project
 from support.sampled import asked, each
 
 
@@ -54,11 +55,6 @@ def all_cases(tmp_path_factory: pytest.TempPathFactory, spark: Any, request: pyt
     parts = (read.split("@@") for read in reads.split(";;") if "@@" in read)
     yield project, result, {tuple(key.split()): sql for key, sql in parts}
     project.drop()
-
-
-def is_beyond(case: dict[str, Any], spark: Any) -> bool:
-    """Whether an input has a type that the catalog has not: those of Iceberg keep no intervals."""
-    return is_named(spark) and "interval day to second" in case["columns"].values()
 
 
 INSTANTS = [0, 999, 1000, 1001, 3_600_000, 3_600_501, 300_001, 86_399_999, 86_400_000, 86_700_001, 172_800_000]

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from support.comet import with_comet
+from support.named_catalogs import NAMED
 from support.readers import COMPARED, table
 
-ORDER = ("Spark", "Comet", "Sail", "DuckDB")
+ORDER = ("Spark", "Comet", "Sail", "DuckDB", "Trino")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is applied
@@ -20,9 +21,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark_conf() -> dict[str, str]:
+def spark_conf(request: pytest.FixtureRequest) -> dict[str, str]:
     # thousands of small queries: one partition, planned once
-    return {**with_comet(), "spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+    of_comet = {} if request.config.getoption("--catalog") in NAMED else with_comet()
+    return {**of_comet, "spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -88,7 +88,7 @@ def link(places: Places, step: int, statement: int) -> tuple[int, dict, str | No
     report = folder / f"report_{step}.json"
     now = T0 + 1_000_000 + step * 100_000
     command = [sys.executable, str(WORKER), str(folder), str(now), str(now + 50_000), str(statement), str(report)]
-    settings = {"start_new_session": True, "capture_output": True, "text": True, "timeout": 300, "env": environment}
+    settings = {"start_new_session": True, "capture_output": True, "text": True, "timeout": 900, "env": environment}
     done = subprocess.run(command, cwd=folder, **settings)
     assert report.exists(), done.stdout[-2000:] + done.stderr[-3000:]
     killed = Path(f"{report}.killed")

@@ -1,4 +1,4 @@
-"""Jars that tests and benchmarks need beside Spark's own, named in jars.xml and fetched once."""
+"""Jars and archives that tests and benchmarks need beside Spark's own, named in jars.xml and fetched once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def jars(configuration: str) -> list[Path]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             _fetch(folder)
-    return sorted(folder.glob("*.jar"))
+    return sorted(folder.iterdir())
 
 
 def _fetch(folder: Path) -> None:

@@ -28,13 +28,15 @@ FILES = "files"
 GLUE = "glue"
 #: the catalogs without views
 TABLES_ALONE = (FILES, GLUE)
+#: the catalog of Iceberg's REST server
+SERVED = "served"
 #: the bucket of moto, and where it is
 BUCKET, REGION = "tests", "us-east-1"
 #: the catalog by Spark's own interfaces
 PLAIN = "plain"
 #: catalogs beside it -> what these leave out
 LACKING = {"unreplaced": "replaceView", "undropped": "dropView", "unmarked": "properties"}
-NAMED = ("local", "served", *TABLES_ALONE, PLAIN)
+NAMED = ("local", SERVED, *TABLES_ALONE, PLAIN)
 ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
 
 
@@ -77,7 +79,7 @@ def place(catalog: str, folder: Path, servers: ExitStack) -> dict[str, str]:
             "warehouse": str(folder),
             "jdbc.schema-version": "V1",
         }
-    if catalog == "served":
+    if catalog == SERVED:
         return {"type": "rest", "uri": servers.enter_context(server(folder))}
     storage = servers.enter_context(aws())
     return {
@@ -123,7 +125,8 @@ def server(folder: Path) -> Iterator[str]:
     """Iceberg's REST server on loopback -> its address. It ends with its standard input, so also with this process."""
     source = Path(__file__).with_name("RestCatalog.java")
     classes = ":".join(map(str, jars("rest")))
-    command = ["java", "-cp", classes, str(source), str(folder / "catalog.db"), str(folder)]
+    # Trino knows no place without a scheme
+    command = ["java", "-cp", classes, str(source), str(folder / "catalog.db"), folder.as_uri()]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
     assert process.stdin is not None and process.stdout is not None

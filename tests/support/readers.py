@@ -26,7 +26,7 @@ from dbt.adapters.sparktemporal.engine.committed import live_view
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.looking.other_engines import sql_of
-from support import comet
+from support import comet, trino
 from support.domains import stored_instants
 from support.instants import DAY, HOUR
 from support.project import Project
@@ -43,15 +43,14 @@ CLOCK = "current_timestamp()"
 class Question:
     """A model, and one query of its rows at five instants (ms), which are the first column.
 
-    view: by the text of the view, with the instant for the clock. spark, duckdb: by what `temporal_sql` prints in this
-    dialect; "" where it refuses, and then refused is why.
+    view: by the text of the view, with the instant for the clock. printed: dialect -> by what `temporal_sql` prints.
+    refused: dialect -> why it prints nothing.
     """
 
     name: str
     view: str
-    spark: str = ""
-    duckdb: str = ""
-    refused: str = ""
+    printed: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
     instants: Sequence[int] = ()
 
 
@@ -90,7 +89,12 @@ def five(own: Iterable[int], frontier: int, last: int | None) -> list[int]:
     return sorted(kept[:FIVE])
 
 
-def asked(project: Project, model: str, in_inputs: Callable[[], Iterable[int]] = tuple) -> Question:
+def asked(
+    project: Project,
+    model: str,
+    in_inputs: Callable[[], Iterable[int]] = tuple,
+    dialects: Sequence[str] = ("spark", "duckdb"),
+) -> Question:
     """What is asked of a model that has run. in_inputs: where its rows may change if none is stored with an instant."""
     warehouse, target, state = Warehouse(cache(project.rows)), project.target(model), project.state(model)
     own = stored_instants(project, state) or in_inputs()
@@ -99,14 +103,14 @@ def asked(project: Project, model: str, in_inputs: Callable[[], Iterable[int]] =
     assert view is not None and view.text, model
     # the view of a model that never has a row names no clock
     texts = {t: view.text.replace(CLOCK, f"timestamp_millis({t}L)") for t in instants}
-    refused, printed = "", ""
-    spark = {t: sql_of(warehouse, target, project.schema, "spark", t, None) for t in instants}
-    try:
-        queries = {t: sql_of(warehouse, target, project.schema, "duckdb", t, None) for t in instants}
-        printed = stacked(queries, "")
-    except Refusal as e:
-        refused = str(e)
-    return Question(model, stacked(texts, "L"), stacked(spark, "L"), printed, refused, instants)
+    refused, printed = {}, {}
+    for dialect in dialects:
+        try:
+            queries = {t: sql_of(warehouse, target, project.schema, dialect, t, None) for t in instants}
+            printed[dialect] = stacked(queries, "L" if dialect == "spark" else "")
+        except Refusal as e:
+            refused[dialect] = str(e)
+    return Question(model, stacked(texts, "L"), printed, refused, instants)
 
 
 def stacked(queries: dict[int, str], suffix: str) -> str:
@@ -165,12 +169,30 @@ def by_duckdb(questions: Iterable[Question]) -> dict[str, Answer]:
         for q in questions:
             begin = time.perf_counter()
             try:
-                found[q.name] = Answer(None, q.refused)
-                if q.duckdb:
-                    found[q.name] = Answer(bag(connection.sql(q.duckdb).fetchall()))
+                found[q.name] = Answer(None, q.refused.get("duckdb", ""))
+                if "duckdb" in q.printed:
+                    found[q.name] = Answer(bag(connection.sql(q.printed["duckdb"]).fetchall()))
             except duckdb.Error as e:
                 found[q.name] = Answer(None, f"{type(e).__name__}: {e}")
             found[q.name].seconds = time.perf_counter() - begin
+    return found
+
+
+def by_trino(questions: Iterable[Question], port: int) -> dict[str, Answer]:
+    """By a server that has the tables of the chains."""
+    # the client is installed for this engine alone
+    from trino.exceptions import TrinoQueryError
+
+    found = {}
+    for q in questions:
+        begin = time.perf_counter()
+        try:
+            found[q.name] = Answer(None, q.refused.get("trino", ""))
+            if "trino" in q.printed:
+                found[q.name] = Answer(bag(trino.rows(port, q.printed["trino"])))
+        except TrinoQueryError as e:
+            found[q.name] = Answer(None, f"{type(e).__name__}: {e.message}")
+        found[q.name].seconds = time.perf_counter() - begin
     return found
 
 
@@ -182,7 +204,7 @@ def by_sail(questions: Iterable[Question], tables: Mapping[str, tuple[str, bool]
     for table, (place, bucketed) in tables.items():
         partitioned = "PARTITIONED BY (mz_bucket) " if bucketed else ""
         statements.append(f"CREATE TABLE {table} USING parquet {partitioned}LOCATION '{place}'")
-    answers = sail(settings, statements, {q.name: q.spark for q in questions})
+    answers = sail(settings, statements, {q.name: q.printed["spark"] for q in questions})
     return {
         name: Answer(None if rows is None else bag(rows), error, seconds)
         for name, (rows, error, seconds) in answers.items()
@@ -204,7 +226,7 @@ def sail(settings: dict[str, str], statements: list[str], queries: dict[str, str
 
 def by(engine: str, spark: SparkSession, query: str, tables: Mapping[str, tuple[str, bool]]) -> Answer:
     """One query by Comet or Sail, or by DuckDB, which has no tables here."""
-    question = Question("one", query, query, query)
+    question = Question("one", query, {"spark": query, "duckdb": query})
     if engine == "Comet":
         return by_comet(spark, [question])["one"]
     return (by_sail([question], tables) if engine == "Sail" else by_duckdb([question]))["one"]
@@ -234,6 +256,8 @@ def plain(value: Any) -> Any:
         return bytes(value)
     if isinstance(value, Row):
         value = value.asDict()
+    if isinstance(value, tuple) and hasattr(value, "_names"):  # a struct, as the client of Trino has it
+        value = dict(zip(value._names, value))
     if isinstance(value, dict):
         return tuple(sorted(((plain(k), plain(v)) for k, v in value.items()), key=repr))
     if isinstance(value, (list, tuple)):

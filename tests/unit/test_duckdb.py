@@ -1,7 +1,8 @@
-"""The query that is printed for DuckDB: what it is of, and what is refused."""
+"""The query that is printed for DuckDB or Trino: what it is of, and what is refused."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -9,7 +10,8 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.looking import other_engines
-from dbt.adapters.sparktemporal.looking.readers import read, types
+from dbt.adapters.sparktemporal.looking.readers import read
+from dbt.adapters.sparktemporal.looking.readers.dialects import DIALECTS, DUCKDB, TRINO, Dialect
 from dbt.adapters.sparktemporal.looking.readers.expressions import Session
 from dbt.adapters.sparktemporal.looking.readers.residual import translated
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
@@ -77,12 +79,42 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 @pytest.mark.parametrize("sql", REFUSED)
-def test_what_is_not_the_same_is_refused(sql: str) -> None:
-    with pytest.raises(Refusal) as found:
+def test_what_is_not_the_same_is_refused(sql: str, dialect: Dialect) -> None:
+    assert_refused(sql, REFUSED[sql], dialect)
+
+
+#: what DuckDB computes as Spark, and Trino does not -> words of the refusal
+BY_TRINO = {
+    "select id from mz_core_c0 where x > 1.5d": "types that Trino does not compare as Spark",
+    "select id from mz_core_c0 where x in (x, x)": "types that Trino does not compare as Spark",
+    "select nullif(x, x) as x from mz_core_c0": "types that Trino does not compare as Spark",
+    "select max(x) as x from mz_core_c0": "no translation of it is known to give the same in Trino",
+    "select id from mz_core_c0 order by x limit 1": "it orders values of a type",
+    "select greatest(id, 3) as g from mz_core_c0": "no translation of it is known to give the same in Trino",
+    "select least(id, 3) as g from mz_core_c0": "no translation of it is known to give the same in Trino",
+    "select cost / cost as share from mz_core_c0": "no translation of it is known to give the same in Trino",
+    "select unix_millis(ts) as ms from mz_core_c0": "no translation of it is known to give the same in Trino",
+    "select ts + interval 1 microsecond as t from mz_core_c0": "no translation",
+    "select a.id from mz_core_c0 a left semi join mz_core_c0 b on a.id = b.id": "a join of this kind",
+    "select a.id from mz_core_c0 a left anti join mz_core_c0 b on a.id = b.id": "a join of this kind",
+    "select id, count(*) as n from mz_core_c0 group by rollup (id)": "ROLLUP and CUBE are not translated for Trino",
+}
+
+
+@pytest.mark.parametrize("sql", BY_TRINO)
+def test_what_trino_does_otherwise_is_refused(sql: str) -> None:
+    if "1.5d" not in sql:  # a literal of a double is refused by each
         translated(sql, CORE, SESSION)
+    assert_refused(sql, BY_TRINO[sql], TRINO)
+
+
+def assert_refused(sql: str, words: str, dialect: Dialect) -> None:
+    with pytest.raises(Refusal) as found:
+        translated(sql, CORE, replace(SESSION, dialect=dialect))
     lines = str(found.value).splitlines()
-    assert REFUSED[sql] in str(found.value), found.value
+    assert words in str(found.value), found.value
     assert [line.split(":")[0] for line in lines] == [f"{found.value.code} found", "why", "instead"]
 
 
@@ -158,13 +190,13 @@ def test_intervals_of_one_length(length: str, utc: bool, elsewhere: bool) -> Non
 
 def test_names_that_differ_in_case_alone() -> None:
     with pytest.raises(Refusal, match="two columns id in m"):
-        read.read(a_state(columns=(("id", "int"), ("ID", "int"))), {"m__diffs_1": "t"}, T0, True, "UTC")
+        read.read(a_state(columns=(("id", "int"), ("ID", "int"))), {"m__diffs_1": "t"}, T0, True, "UTC", DUCKDB)
 
 
 def test_a_type_that_spark_does_not_give() -> None:
     state = a_state("SELECT cost + 1 AS c FROM mz_core_c0", cores=a_state().cores, columns=(("c", "decimal(12,2)"),))
     with pytest.raises(Refusal, match=r"column c of type decimal\(12,2\) in m\n.*DECIMAL\(11,2\)"):
-        read.read(state, {"m__diffs_1": "t"}, T0, True, "UTC")
+        read.read(state, {"m__diffs_1": "t"}, T0, True, "UTC", DUCKDB)
 
 
 @pytest.mark.parametrize(
@@ -179,16 +211,17 @@ def test_a_type_that_spark_does_not_give() -> None:
         "struct<a:int,A:int>",
     ],
 )
-def test_types_that_are_read_differently(kind: str) -> None:
-    with pytest.raises(Refusal, match=r"column c of type .*\nwhy: DuckDB is not known to read"):
-        types.duckdb_type("c", kind)
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_types_that_are_read_differently(dialect: Dialect, kind: str) -> None:
+    with pytest.raises(Refusal, match=rf"column c of type .*\nwhy: {dialect.name} is not known to read"):
+        dialect.column_type("c", kind)
 
 
 def test_the_instant_is_one_of_the_refreshes() -> None:
     state = a_state(refreshes=Refreshes(DAY, 7))
     with duckdb.connect() as connection:
-        t, clock = connection.sql(f"SELECT {read.live_instant(state)}, epoch_ms(now())").fetchall()[0]
-        early = read.live_instant(a_state(refreshes=Refreshes(DAY, 7), frontier=clock + DAY))
+        t, clock = connection.sql(f"SELECT {read.live_instant(state, DUCKDB)}, epoch_ms(now())").fetchall()[0]
+        early = read.live_instant(a_state(refreshes=Refreshes(DAY, 7), frontier=clock + DAY), DUCKDB)
         assert connection.sql(f"SELECT {early}").fetchall() == [(clock + DAY,)]
     assert t == Refreshes(DAY, 7).last(clock)
 
@@ -196,7 +229,7 @@ def test_the_instant_is_one_of_the_refreshes() -> None:
 @pytest.mark.parametrize("expires", [T0, T0 + 50 * 365 * DAY])
 def test_the_expiration_is_an_arm_of_the_answer(expires: int) -> None:
     state = a_state(columns=(("id", "bigint"),), cores=(CoreState("c0", (("id", "bigint"),), ()),), expiration=expires)
-    sql = read.read(state, {}, None, True, "UTC")
+    sql = read.read(state, {}, None, True, "UTC", DUCKDB)
     with duckdb.connect() as connection:
         for query in (sql, f"SELECT count(*) FROM ({sql}) AS m", f"SELECT 1 FROM ({sql}) AS m LIMIT 1"):
             if expires == T0:
@@ -204,7 +237,7 @@ def test_the_expiration_is_an_arm_of_the_answer(expires: int) -> None:
                     connection.sql(query).fetchall()
             else:
                 assert connection.sql(query).fetchall() in ([], [(0,)])
-    assert "error(" not in read.read(state, {}, T0, True, "UTC")
+    assert "error(" not in read.read(state, {}, T0, True, "UTC", DUCKDB)
 
 
 def test_each_end_of_a_between_is_compared_by_itself() -> None:
@@ -213,3 +246,32 @@ def test_each_end_of_a_between_is_compared_by_itself() -> None:
     sql, _ = translated(f"select id from mz_core_c0 where {where}", CORE, SESSION)
     assert '>= "mz_core_c0"."x") AND (' in sql and 'AS DECIMAL(12,2)) <= CAST("mz_core_c0"."cost"' in sql
     assert '((NOT ("mz_core_c0"."name" = \'a\')) OR (NOT (' in sql
+
+
+def test_the_words_of_trino() -> None:
+    """Each form that its table has, in one residual."""
+    sql, columns = translated(
+        "select mz_now_timestamp() as now, ts - interval 90 seconds as t, hour(ts) as h, (id > 1) is true as yes, "
+        "id % 0 as r, coalesce(x, 0d) as x from mz_core_c0 limit 3 offset 1".replace("0d", "x"),
+        CORE,
+        replace(SESSION, dialect=TRINO),
+    )
+    assert [kind.name for _, kind in columns] == ["timestamp", "timestamp", "integer", "boolean", "integer", "floating"]
+    for words in (
+        f"CAST(from_unixtime_nanos(CAST({T0} AS DECIMAL(19,0)) * 1000000) AS TIMESTAMP(6) WITH TIME ZONE)",
+        '("mz_core_c0"."ts" + (-90000000 / 1000) * INTERVAL \'0.001\' SECOND)',
+        "AT TIME ZONE 'UTC' AS TIMESTAMP(6))",
+        "IS NOT DISTINCT FROM TRUE)",
+        "THEN CAST(fail('division by zero') AS BIGINT) ELSE",
+    ):
+        assert words in sql, sql
+    assert sql.endswith("OFFSET 1\nLIMIT 3")
+
+
+def test_corrections_of_nested_doubles() -> None:
+    columns = (("a", "array<double>"),)
+    chain = Chain("m__diffs_1", 2, 1, T0, T0, None, open=2)
+    state = a_state(columns=columns, cores=(CoreState("c0", columns, (chain,)),))
+    assert 'CAST("a" AS VARCHAR)' in read.read(state, {"m__diffs_1": "t"}, T0, True, "UTC", DUCKDB)
+    with pytest.raises(Refusal, match="column a of arrays.*\nwhy: 0.0 and -0.0 .* Trino\ninstead: dbt run --full"):
+        read.read(state, {"m__diffs_1": "t"}, T0, True, "UTC", TRINO)

@@ -15,7 +15,8 @@ from ..temporal.clock.instants import parse_instant
 from ..temporal.diffs import view_sql
 from ..temporal.diffs.state import Chain
 from ..temporal.sql.spark import settings
-from .readers import read, types
+from .readers import read
+from .readers.dialects import DIALECTS, DUCKDB, Dialect, literal, quote
 
 #: a list of so many files of a chain is a text that no one sends
 _MOST_FILES = 5_000
@@ -32,14 +33,14 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
     | | |
     |---|---|
     | schema | the plain name of the schema |
-    | dialect | `duckdb`; `spark` for the query of the view itself |
+    | dialect | `duckdb`, `trino`; `spark` for the query of the view itself |
     | instant | as in `temporal_as_of`; None for the instant of the query |
     | chains | `files`: the query names the Parquet files of the chains; `tables`: it names `"schema"."table"` |
 
     Without `chains`, the query for DuckDB names files. DuckDB alone reads files that a query names.
     """
     words = str(dialect).lower()
-    chains = chains or ("tables" if words == _SPARK else "files")
+    chains = chains or ("files" if DIALECTS.get(words) is DUCKDB else "tables")
     _refuse_words(words, chains)
     state = reads.committed(warehouse, target)
     what = f"temporal_sql of {state.model}"
@@ -47,9 +48,13 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
     session.refuse_other(warehouse, state, what, always=True)
     if words == _SPARK:
         return view_sql.live_view(state) if t is None else view_sql.read_at(state, t)
+    dialect = DIALECTS[words]
     if warehouse.setting(settings.CASE) == "true":
         raise Refusal(
-            "ST806", f"{what} with {settings.CASE}", "DuckDB takes names that differ in case for one", "a read by Spark"
+            "ST806",
+            f"{what} with {settings.CASE}",
+            f"{dialect.name} takes names that differ in case for one",
+            "a read by Spark",
         )
     for kind in ("datetime", "int96"):
         key = f"spark.sql.parquet.{kind}RebaseModeInWrite"
@@ -57,37 +62,52 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
             raise Refusal(
                 "ST807",
                 f"{what} with {key} LEGACY",
-                "days before 1582 are written as those of another calendar, which DuckDB does not know",
+                f"days before 1582 are written as those of another calendar, which {dialect.name} does not know",
                 f"{key} CORRECTED and dbt run --full-refresh, or a read by Spark",
             )
-    sources = {
-        c.table: f"{types.quote(schema)}.{types.quote(c.table)}" if chains == "tables" else _files(warehouse, target, c)
-        for c in state.chains
-        if c.rows
-    }
+    named = (c for c in state.chains if c.rows)
+    if chains == "files":
+        sources = {c.table: _files(warehouse, target, c) for c in named}
+    else:
+        sources = {c.table: _table(warehouse, target, schema, c, dialect) for c in named}
     ansi = warehouse.setting(settings.ANSI).lower() == "true"
-    return read.read(state, sources, t, ansi, warehouse.setting(settings.ZONE))
+    return read.read(state, sources, t, ansi, warehouse.setting(settings.ZONE), dialect)
 
 
 def _refuse_words(dialect: str, chains: Any) -> None:
-    if dialect not in ("duckdb", _SPARK):
+    if dialect not in (*DIALECTS, _SPARK):
         raise Refusal(
             "ST808",
             f"temporal_sql with dialect {dialect!r}",
             "the query is printed for engines whose answers are compared with Spark's",
-            "dialect='duckdb', or 'spark' for an engine that executes Spark's SQL",
+            "dialect='duckdb' or 'trino', or 'spark' for an engine that executes Spark's SQL",
         )
     if chains not in ("files", "tables"):
         raise Refusal(
             "ST809", f"temporal_sql with chains {chains!r}", "it says where chains are read", "'files' or 'tables'"
         )
-    if chains == "files" and dialect != "duckdb":
+    if chains == "files" and DIALECTS.get(dialect) is not DUCKDB:
         raise Refusal(
             "ST814",
             f"temporal_sql with chains 'files' and dialect {dialect!r}",
             "DuckDB alone reads files that a query names",
             "chains='tables', for an engine that has the tables",
         )
+
+
+def _table(warehouse: Warehouse, target: ModelRelations, schema: str, chain: Chain, dialect: Dialect) -> str:
+    """A FROM item that names the table of a chain, which the engine has under the same name."""
+    if dialect is not DUCKDB:
+        table = target.table(chain.table)
+        provider = warehouse.table(table).provider
+        if provider != "iceberg":
+            raise Refusal(
+                "ST816",
+                f"{table}, a chain of {target.model} in the format {provider or 'of a catalog that does not tell it'}",
+                f"{dialect.name} was tried with tables of Iceberg alone",
+                "+file_format: iceberg, and dbt run --full-refresh; or a read by Spark or DuckDB",
+            )
+    return f"{quote(schema)}.{quote(chain.table)}"
 
 
 def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
@@ -105,7 +125,7 @@ def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
         return _listed(warehouse, table)
     place = _place(info.details.get("Location", ""), table).rstrip("/")
     buckets = "/*" if chain.bucketed else ""
-    pattern = types.literal(f"{place}{buckets}/*.parquet")
+    pattern = literal(f"{place}{buckets}/*.parquet")
     hive = "true, hive_types={'mz_bucket': BIGINT}" if chain.bucketed else "false"
     return f"read_parquet({pattern}, hive_partitioning={hive})"
 
@@ -127,7 +147,7 @@ def _listed(warehouse: Warehouse, table: str) -> str:
             "each of them would stand in the text of the query",
             "dbt run --full-refresh, which writes few files; or chains='tables' where DuckDB has the table",
         )
-    places = ", ".join(types.literal(_place(str(path), table)) for _, _, path in found)
+    places = ", ".join(literal(_place(str(path), table)) for _, _, path in found)
     return f"read_parquet([{places}], hive_partitioning=false)"
 
 

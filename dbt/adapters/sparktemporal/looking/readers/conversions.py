@@ -1,4 +1,4 @@
-"""Translate the literals, casts and quotients that DuckDB can compute as Spark does."""
+"""Translate the literals, casts and quotients that other engines can compute as Spark does."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from datetime import date
 
 from sqlglot import exp
 
-from . import types
+from .dialects import QUOTIENTS, Dialect, literal
 from .kinds import BOOL, DATE, DECIMAL, DOUBLE, INT, NULL, NUMBERS, OTHER, TEXT, Kind, Typed
 
 
-def number(node: exp.Literal) -> Typed | None:
+def number(node: exp.Literal, dialect: Dialect) -> Typed | None:
     """A literal of a number; None for one with an exponent, or with too many digits."""
     text = node.name
     if text.isdigit():
         for digits, most in ((10, 2**31), (20, 2**63)):
             if int(text) < most:
                 kind = Kind(INT, digits)
-                return f"CAST({text} AS {kind.sql})", kind
+                return f"CAST({text} AS {dialect.type(kind)})", kind
         return None
     found = re.fullmatch(r"0*(\d*)\.(\d+)", text)
     if found is None or len(found[1] + found[2]) > 38:
         return None
     kind = Kind(DECIMAL, max(len(found[1] + found[2]), 1), len(found[2]))
-    return f"CAST({text} AS {kind.sql})", kind
+    return f"CAST({text} AS {dialect.type(kind)})", kind
 
 
 def day(text: str) -> Typed | None:
@@ -33,7 +33,7 @@ def day(text: str) -> Typed | None:
         known = re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", text) and date.fromisoformat(text)
     except ValueError:  # no day of the calendar
         known = None
-    return (f"DATE {types.literal(text)}", Kind(DATE)) if known else None
+    return (f"DATE {literal(text)}", Kind(DATE)) if known else None
 
 
 def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
@@ -44,8 +44,8 @@ def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
     return Kind(INT, len(node.name.lstrip("0")) or 1) if is_number else kind
 
 
-def cast(value: str, kind: Kind, to: Kind) -> str | None:
-    """A cast that both engines do alike: exact, or rounded half up, with an error on overflow. None for other casts."""
+def cast(value: str, kind: Kind, to: Kind, dialect: Dialect) -> str | None:
+    """A cast that all engines do alike: exact, or rounded half up, with an error on overflow. None for other casts."""
     if kind == to and kind.name != NULL:
         return value
     # DuckDB divides the digits by a power of ten, which rounds twice; a text is rounded once
@@ -54,29 +54,29 @@ def cast(value: str, kind: Kind, to: Kind) -> str | None:
     to_same = to.name != OTHER if kind.name == NULL else to.name in _CASTS.get(kind.name, ())
     if not to_same and not (to == DOUBLE and kind.name in NUMBERS):
         return None
-    return f"CAST({value} AS {to.sql})"
+    return f"CAST({value} AS {dialect.type(to)})"
 
 
 _CASTS = {INT: (INT, DECIMAL, TEXT), DECIMAL: (DECIMAL,), BOOL: (INT, TEXT)}
 
 
-def quotient(one: Typed, other: Typed, kind: Kind) -> str | None:
+def quotient(one: Typed, other: Typed, kind: Kind, dialect: Dialect) -> str | None:
     """A quotient of decimals, rounded half up; None for too many digits. DuckDB itself divides decimals as doubles.
 
     With a and b as positive whole numbers, the digits of a / b are (2 * a * 10^n + b) // (2 * b).
     """
     (a, left), (b, right) = one, other
     more = kind.scale + right.scale - left.scale
-    if more < 0 or left.digits + more > 36 or right.digits > 36:
+    if QUOTIENTS in dialect.lacks or more < 0 or left.digits + more > 36 or right.digits > 36:
         return None
     up, down = f"(abs({_digits(a, left)}) * CAST('1{'0' * more}' AS HUGEINT))", f"abs({_digits(b, right)})"
     whole = f"((2 * {up} + {down}) // (2 * {down}))"
     sign = f"CASE WHEN ({a} < 0) <> ({b} < 0) THEN '-' ELSE '' END"
     if not kind.scale:
-        return f"CAST({sign} || CAST({whole} AS VARCHAR) AS {kind.sql})"
+        return f"CAST({sign} || CAST({whole} AS VARCHAR) AS {dialect.type(kind)})"
     unit = f"CAST('1{'0' * kind.scale}' AS HUGEINT)"
     after = f"lpad(CAST({whole} % {unit} AS VARCHAR), {kind.scale}, '0')"
-    return f"CAST({sign} || CAST({whole} // {unit} AS VARCHAR) || '.' || {after} AS {kind.sql})"
+    return f"CAST({sign} || CAST({whole} // {unit} AS VARCHAR) || '.' || {after} AS {dialect.type(kind)})"
 
 
 def _digits(value: str, kind: Kind) -> str:

@@ -1,7 +1,7 @@
-"""Expressions of a residual: Spark's text -> DuckDB's, each with its kind.
+"""Expressions of a residual: Spark's text -> another engine's, each with its kind.
 
 Only what both engines compute alike is translated; everything else is refused. An operation that would have another
-type, precision or rounding in DuckDB is cast to Spark's.
+type, precision or rounding there is cast to Spark's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ...errors import Refusal
 from ...temporal.predicates.lengths import interval, is_below_a_day
 from ...temporal.predicates.logic import PredicateVisitor, branches_of, comparison, is_null
 from ...temporal.sql.functions.row import DAY
-from . import conversions, kinds, types
+from . import conversions, kinds
+from .dialects import DUCKDB, FLOATS, MILLIS, SKIPS_NULLS, Dialect, literal, quote
 from .kinds import (
     BIGINT,
     BOOL,
@@ -47,7 +48,7 @@ _UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
 
 @dataclass(frozen=True)
 class Session:
-    """The Spark session whose answers DuckDB must give."""
+    """The Spark session whose answers an engine must give."""
 
     #: SQL of the instant of the read (ms)
     t: str
@@ -55,6 +56,8 @@ class Session:
     ansi: bool
     #: Spark's time zone
     zone: str
+    #: of the engine
+    dialect: Dialect = DUCKDB
 
 
 def refusal(node: exp.Expr, why: str) -> Refusal:
@@ -79,6 +82,10 @@ class Expressions(PredicateVisitor[str]):
     above: Expressions | None = None
     further: Callable[[exp.Expr, Expressions], Typed | None] | None = None
 
+    @property
+    def dialect(self) -> Dialect:
+        return self.session.dialect
+
     def of(self, node: exp.Expr) -> Typed:
         """Translate an expression. Raises Refusal if it is not known to be the same in both engines."""
         if isinstance(node, exp.Paren):
@@ -88,26 +95,34 @@ class Expressions(PredicateVisitor[str]):
         found = self._constant(node) or self._truth(node) or self._number(node) or self._branch(node)
         found = found or self._instant(node) or (self.further(node, self) if self.further else None)
         if found is None:
-            raise refusal(node, "no translation of it is known to give the same in DuckDB")
+            raise refusal(node, f"no translation of it is known to give the same in {self.dialect.name}")
         return found
 
-    def alike(self, nodes: list[exp.Expr]) -> tuple[list[str], Kind]:
-        """Translate values, cast to their common kind -> (their SQL, the kind). Raises Refusal where there is none."""
+    def alike(self, nodes: list[exp.Expr], compared: bool = True) -> tuple[list[str], Kind]:
+        """Translate values, cast to their common kind -> (their SQL, the kind). Raises Refusal where there is none.
+
+        compared: whether the values are compared with each other.
+        """
         found = [self.of(node) for node in nodes]
         kind = kinds.common([k for _, k in found])
-        if kind is None or kind.name not in (*EQUAL, kinds.NULL):
+        if kind is None or kind.name not in (*EQUAL, kinds.NULL) or compared and not self.compares(kind):
             raise refusal(
-                nodes[0].parent or nodes[0], "its operands are of types that DuckDB does not compare as Spark"
+                nodes[0].parent or nodes[0],
+                f"its operands are of types that {self.dialect.name} does not compare as Spark",
             )
         same = (k == kind or kind.name not in NUMBERS for _, k in found)
-        return [sql if s else f"CAST({sql} AS {kind.sql})" for s, (sql, _) in zip(same, found)], kind
+        return [sql if s else f"CAST({sql} AS {self.dialect.type(kind)})" for s, (sql, _) in zip(same, found)], kind
+
+    def compares(self, kind: Kind) -> bool:
+        """Whether the engine compares values of a kind as Spark does."""
+        return kind.name != FLOAT or FLOATS not in self.dialect.lacks
 
     def _column(self, node: exp.Column) -> Typed:
         env: Expressions | None = self
         while env is not None:
             kind = env.names.get(node.table, {}).get(node.name)
             if kind is not None:
-                return f"{types.quote(node.table)}.{types.quote(node.name)}", kind
+                return f"{quote(node.table)}.{quote(node.name)}", kind
             env = env.above
         raise refusal(node, "where it comes from is not known")
 
@@ -117,10 +132,10 @@ class Expressions(PredicateVisitor[str]):
         if isinstance(node, exp.Boolean):
             return ("true" if node.this else "false"), TRUTH
         if isinstance(node, exp.Literal):
-            return (types.literal(node.name), Kind(TEXT)) if node.is_string else conversions.number(node)
+            return (literal(node.name), Kind(TEXT)) if node.is_string else conversions.number(node, self.dialect)
         if isinstance(node, exp.Anonymous) and not node.expressions:
             if node.name.lower() == "mz_now_timestamp":
-                return f"make_timestamptz(({self.session.t}) * 1000)", Kind(INSTANT)
+                return self.dialect.instant.format(ms=self.session.t), Kind(INSTANT)
             if node.name.lower() == "mz_now_bigint":
                 return f"CAST({self.session.t} AS BIGINT)", BIGINT
         return None
@@ -139,7 +154,7 @@ class Expressions(PredicateVisitor[str]):
     def leaf(self, node: exp.Expr, inverted: bool) -> str:
         sql, kind = self.of(node)
         if kind.name not in (BOOL, kinds.NULL):
-            raise refusal(node, "Spark makes a boolean of it, in a way that DuckDB does not")
+            raise refusal(node, f"Spark makes a boolean of it, in a way that {self.dialect.name} does not")
         return f"(NOT {sql})" if inverted else sql
 
     def _truth(self, node: exp.Expr) -> Typed | None:
@@ -161,7 +176,8 @@ class Expressions(PredicateVisitor[str]):
         if is_null(node.expression):
             return f"({value} IS NULL)", TRUTH
         if isinstance(node.expression, exp.Boolean):
-            return f"({self.visit(node.this)} IS {'TRUE' if node.expression.this else 'FALSE'})", TRUTH
+            truth = "TRUE" if node.expression.this else "FALSE"
+            return self.dialect.truth.format(value=self.visit(node.this), truth=truth), TRUTH
         raise refusal(node, "IS is translated for NULL, TRUE and FALSE alone")
 
     # -- numbers --
@@ -184,25 +200,25 @@ class Expressions(PredicateVisitor[str]):
         a, b = (self._as_operand(value, kind) for value in (one, other))
         if a is None or b is None:
             return None
-        divides = operator in "/%"
+        divides, of_type = operator in "/%", self.dialect.type(kind)
         if operator == "/" and kind.name == DECIMAL:
-            found = conversions.quotient(one, other, kind)
+            found = conversions.quotient(one, other, kind, self.dialect)
         else:
-            found = f"({a} {operator} {b})" if kind.name == FLOAT else f"CAST({a} {operator} {b} AS {kind.sql})"
+            found = f"({a} {operator} {b})" if kind.name == FLOAT else f"CAST({a} {operator} {b} AS {of_type})"
             if kind.name == DECIMAL and kind.digits > 18 and one[1].digits <= 18:
                 # DuckDB computes with 18 digits while both operands have as few
                 wide = Kind(DECIMAL, 19, one[1].scale)
-                found = f"CAST(CAST({a} AS {wide.sql}) {operator} {b} AS {kind.sql})"
+                found = f"CAST(CAST({a} AS {self.dialect.type(wide)}) {operator} {b} AS {of_type})"
         if not divides or found is None:
             return None if found is None else (found, kind)
-        by_zero = "error('division by zero')" if self.session.ansi else "NULL"
-        return f"CASE WHEN {b} = 0 THEN CAST({by_zero} AS {kind.sql}) ELSE {found} END", kind
+        by_zero = self.dialect.raised("division by zero", of_type) if self.session.ansi else f"CAST(NULL AS {of_type})"
+        return f"CASE WHEN {b} = 0 THEN {by_zero} ELSE {found} END", kind
 
     def _as_operand(self, value: Typed, result: Kind) -> str | None:
         sql, kind = value
         if result.name == DECIMAL:
             return sql if kind.name == DECIMAL else f"CAST({sql} AS DECIMAL({kind.digits},0))"
-        return sql if kind == result else conversions.cast(sql, kind, result)
+        return sql if kind == result else conversions.cast(sql, kind, result, self.dialect)
 
     # -- choices --
 
@@ -213,8 +229,10 @@ class Expressions(PredicateVisitor[str]):
             if isinstance(node, exp.Case) and node.this is not None:
                 ifs = [(exp.EQ(this=node.this.copy(), expression=value.copy()), then) for value, then in ifs]
             return self._case(ifs, default)
+        if isinstance(node, (exp.Greatest, exp.Least)) and SKIPS_NULLS in self.dialect.lacks:
+            return None
         if type(node) in _CHOICES:
-            values, kind = self.alike([node.this, *node.expressions])
+            values, kind = self.alike([node.this, *node.expressions], type(node) is not exp.Coalesce)
             return f"{_CHOICES[type(node)]}({', '.join(values)})", kind
         if isinstance(node, exp.Nullif):
             (one, other), _ = self.alike([node.this, node.expression])
@@ -232,7 +250,7 @@ class Expressions(PredicateVisitor[str]):
         return f"({' || '.join(sql for sql, _ in found)})", Kind(TEXT)
 
     def _case(self, ifs: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> Typed:
-        values, kind = self.alike([*(then for _, then in ifs), default or exp.Null()])
+        values, kind = self.alike([*(then for _, then in ifs), default or exp.Null()], compared=False)
         branches = " ".join(f"WHEN {self.visit(when)} THEN {then}" for (when, _), then in zip(ifs, values))
         return f"CASE {branches} ELSE {values[-1]} END", kind
 
@@ -244,7 +262,7 @@ class Expressions(PredicateVisitor[str]):
         found = (
             self._local_date(value, kind)
             if (kind.name, to.name) == (INSTANT, DATE)
-            else conversions.cast(value, kind, to)
+            else conversions.cast(value, kind, to, self.dialect)
         )
         return None if found is None else (found, to)
 
@@ -255,7 +273,7 @@ class Expressions(PredicateVisitor[str]):
             value, kind = self.of(node.this)
             micros = f"epoch_us({value})"
             whole = f"(({micros} - ((({micros}) % 1000 + 1000) % 1000)) // 1000)"
-            return (whole, BIGINT) if kind.name == INSTANT else None
+            return (whole, BIGINT) if kind.name == INSTANT and MILLIS not in self.dialect.lacks else None
         if type(node) in _PARTS:
             # sqlglot wraps the operand of parts of a date, and to_date(ts) beside parts of a time is one
             wrapped = isinstance(node.this, exp.TsOrDsToDate) and type(node) not in _OF_A_TIME
@@ -278,12 +296,12 @@ class Expressions(PredicateVisitor[str]):
         if kind.name != INSTANT or not (is_below_a_day(by) or self.session.zone.lower() in _UTC):
             return None
         micros = length[0] if isinstance(node, exp.Add) else -length[0]
-        return f"make_timestamptz(epoch_us({value}) + ({micros}))", kind
+        return None if micros % self.dialect.shortest else (self.dialect.moved.format(at=value, micros=micros), kind)
 
     def _local(self, value: str, kind: Kind) -> str | None:
         """An instant as local time; None where the zone's rules are not the same in both engines for sure."""
         is_known = kind.name == INSTANT and self.session.zone.lower() in _UTC
-        return f"make_timestamp(epoch_us({value}))" if is_known else None
+        return self.dialect.local.format(at=value) if is_known else None
 
     def _local_date(self, value: str, kind: Kind) -> str | None:
         local = self._local(value, kind)

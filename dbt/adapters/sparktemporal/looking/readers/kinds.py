@@ -1,8 +1,8 @@
-"""Kinds of values for a translation to DuckDB, and the types of Spark's arithmetic.
+"""Kinds of values for a translation, and the types of Spark's arithmetic.
 
-Spark gives each decimal result a type and rounds to it. DuckDB has other rules, so each result is computed exactly and
-cast to Spark's type. Here a result has no type if it needs more digits than a decimal can have; a quotient always has a
-type.
+Spark gives each decimal result a type and rounds to it. Other engines have other rules, so each result is computed
+exactly and cast to Spark's type. Here a result has no type if it needs more digits than a decimal can have; a quotient
+always has a type.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ INT, DECIMAL, FLOAT = "integer", "decimal", "floating"
 TEXT, BOOL, DATE, INSTANT, LOCAL, NULL = "text", "boolean", "date", "timestamp", "timestamp_ntz", "null"
 OTHER = "other"
 NUMBERS, EXACT = (INT, DECIMAL, FLOAT), (INT, DECIMAL)
-#: kinds of which equal values have one form that both engines agree about
+#: kinds of which equal values have one form that all engines agree about
 EQUAL = (*NUMBERS, TEXT, BOOL, DATE, INSTANT, LOCAL)
 _SIMPLE = {
     "tinyint": (INT, 3), "smallint": (INT, 5), "int": (INT, 10), "bigint": (INT, 20), "float": (FLOAT, 0),
     "double": (FLOAT, 1), "string": (TEXT, 0), "boolean": (BOOL, 0), "date": (DATE, 0), "timestamp": (INSTANT, 0),
     "timestamp_ntz": (LOCAL, 0), "void": (NULL, 0),
 }  # fmt: skip
-#: DuckDB's types
-_INTS = {3: "TINYINT", 5: "SMALLINT", 10: "INTEGER"}
-_NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ", LOCAL: "TIMESTAMP"}
 
 
 @dataclass(frozen=True)
@@ -54,17 +51,6 @@ class Kind:
         return Kind(name, digits)
 
     @property
-    def sql(self) -> str:
-        """The type in DuckDB's words."""
-        if self.name == DECIMAL:
-            return f"DECIMAL({self.digits},{self.scale})"
-        if self.name == FLOAT:
-            return "DOUBLE" if self.digits else "FLOAT"
-        if self.name == INT:
-            return next((name for most, name in _INTS.items() if self.digits <= most), "BIGINT")
-        return _NAMED[self.name]
-
-    @property
     def decimal(self) -> tuple[int, int]:
         """(digits, scale) of an exact number."""
         return self.digits, self.scale
@@ -88,12 +74,12 @@ def common(kinds: list[Kind]) -> Kind | None:
         return Kind(DECIMAL, digits, scale) if digits <= MOST else None
     if all(kind == named[0] for kind in named):
         return named[0]
-    # doubles beside floats or whole numbers are compared as doubles by both
+    # doubles beside floats or whole numbers are compared as doubles by all
     return DOUBLE if _are_doubles(named) else None
 
 
 def _are_doubles(kinds: list[Kind]) -> bool:
-    """Whether both engines take numbers as doubles: one is a double, and the others lose no digits."""
+    """Whether all engines take numbers as doubles: one is a double, and the others lose no digits."""
     doubles = any(kind == DOUBLE for kind in kinds)
     return doubles and all(kind.name == FLOAT or (kind.name == INT and kind.digits <= 10) for kind in kinds)
 
@@ -114,7 +100,7 @@ def arithmetic(operator: str, one: Kind, other: Kind) -> Kind | None:
             return DOUBLE
         return max(one, other, key=lambda kind: kind.digits)
     if operator == "Mod" and decimals.of_both(one.decimal, other.decimal) is None:
-        return None  # DuckDB would take both as doubles
+        return None  # engines would take both as doubles
     digits = decimals.exact(operator, one.decimal, other.decimal)
     if operator == "Div":
         return Kind(DECIMAL, *decimals.fitting(*digits))

@@ -1,4 +1,4 @@
-"""A residual in the SQL of DuckDB: SELECTs, joins, groups and windows over the rows of the cores."""
+"""A residual in the SQL of another engine: SELECTs, joins, groups and windows over the rows of the cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 from ...temporal.diffs.intervals_sql import indent
 from ...temporal.sql.spark import decimals
 from ...temporal.sql.text.dialect import has_other_parts
-from . import types
+from .dialects import SEMI_JOINS, TOTALS, quote
 from .expressions import Expressions, Session, refusal
 from .kinds import BIGINT, DOUBLE, EQUAL, FLOAT, INT, NULL, NUMBERS, TRUTH, Kind, Typed
 from .resolved_names import resolved
@@ -41,7 +41,7 @@ class _Aggregate:
 
 
 def translated(residual: str, cores: Mapping[str, Columns], session: Session) -> Query:
-    """Translate a residual. cores: placeholder -> columns, Spark's types. Raises Refusal where DuckDB may differ."""
+    """Translate a residual. cores: placeholder -> columns, Spark's types. Raises Refusal where engines may differ."""
     tree = resolved(residual, {name: [column for column, _ in columns] for name, columns in cores.items()})
     known = {name: {c.lower(): Kind.of(kind) for c, kind in columns} for name, columns in cores.items()}
     return _Queries(known, session).of(tree, None)
@@ -77,7 +77,7 @@ class _Queries:
                 raise refusal(query, "a query of a WITH in this form is not translated")
             sql, columns = self.of(query.this, None)
             self._named = {**self._named, query.alias: dict(columns)}
-            listed.append(f"{types.quote(query.alias)} AS (\n{indent(sql, 2)}\n)")
+            listed.append(f"{quote(query.alias)} AS (\n{indent(sql, 2)}\n)")
         return ", ".join(listed)
 
     def _body(self, node: exp.Expr, above: Expressions | None) -> Query:
@@ -129,21 +129,21 @@ class _Queries:
         items, columns = [], []
         for item in node.expressions:
             sql, kind = env.of(item.unalias())
-            items.append(f"{sql} AS {types.quote(item.alias_or_name)}")
+            items.append(f"{sql} AS {quote(item.alias_or_name)}")
             columns.append((item.alias_or_name, kind))
         return items, columns
 
     # -- sources --
 
     def _source(self, node: exp.Expr, env: Expressions, sources: dict[str, Mapping[str, Kind]]) -> str:
-        alias = types.quote(node.alias_or_name)
+        alias = quote(node.alias_or_name)
         plain = not has_other_parts(node, ("this", "alias"))
         if isinstance(node, exp.Table) and node.name in self._cores and plain:
             sources[node.alias_or_name] = self._cores[node.name]
-            return f"{types.quote(node.name)} AS {alias}"
+            return f"{quote(node.name)} AS {alias}"
         if isinstance(node, exp.Table) and node.name in self._named and plain:
             sources[node.alias_or_name] = self._named[node.name]
-            return f"{types.quote(node.name)} AS {alias}"
+            return f"{quote(node.name)} AS {alias}"
         if isinstance(node, exp.Subquery) and plain:
             sql, columns = self.of(node.this, env.above)
             sources[node.alias_or_name] = dict(columns)
@@ -152,7 +152,8 @@ class _Queries:
 
     def _join(self, join: exp.Join, env: Expressions, sources: dict[str, Mapping[str, Kind]]) -> str:
         form = (join.side, join.kind)
-        if form not in _JOINS or join.method or join.args.get("using"):
+        is_lacking = form[1] in ("SEMI", "ANTI") and SEMI_JOINS in self._session.dialect.lacks
+        if form not in _JOINS or is_lacking or join.method or join.args.get("using"):
             raise refusal(join, "a join of this kind is not translated")
         source = self._source(join.this, env, sources)
         on = join.args.get("on")
@@ -177,6 +178,8 @@ class _Queries:
     def _grouping(self, item: exp.Expr, group: exp.Expr, env: Expressions) -> str:
         """A key of a GROUP BY, or a ROLLUP or CUBE of keys."""
         is_set = isinstance(item, (exp.Rollup, exp.Cube))
+        if is_set and TOTALS in self._session.dialect.lacks:
+            raise refusal(group, f"{TOTALS} are not translated for {self._session.dialect.name}")
         several = item.expressions if is_set else [item]
         if is_set and (not several or any(isinstance(key, exp.Literal) for key in several)):
             raise refusal(group, "WITH ROLLUP, WITH CUBE and numbers in them are not translated")
@@ -195,7 +198,7 @@ class _Queries:
         if order is not None:
             named = {item.alias_or_name: item.unalias() for item in node.expressions}
             lines.append(self._ordered(order, env, named))
-        for word in ("limit", "offset"):
+        for word in ("offset", "limit"):  # in this order each engine takes them
             given = node.args.get(word)
             if given is None:
                 continue
@@ -212,9 +215,9 @@ class _Queries:
             if isinstance(value, exp.Column) and not value.table and value.name in named:
                 value = named[value.name]
             if value.find(exp.Column, exp.AggFunc, exp.Window, exp.Query) is None:
-                continue  # DuckDB refuses an order by a constant
+                continue  # engines refuse an order by a constant
             sql, kind = env.of(value)
-            if kind.name not in (*EQUAL, NULL):
+            if kind.name not in (*EQUAL, NULL) or not env.compares(kind):
                 raise refusal(order, "it orders values of a type that the engines may order differently")
             descends = isinstance(item, exp.Ordered) and bool(item.args.get("desc"))
             first = item.args.get("nulls_first") if isinstance(item, exp.Ordered) else None
@@ -260,7 +263,8 @@ class _Queries:
             return _Aggregate(f"{word}({env.visit(node.this)})", "", TRUTH)
         if isinstance(node, (exp.Min, exp.Max)) and not node.expressions:
             value, kind = env.of(node.this)
-            return _Aggregate(f"{node.key}({value})", "", kind) if kind.name in (*EQUAL, NULL) else None
+            is_known = kind.name in (*EQUAL, NULL) and env.compares(kind)
+            return _Aggregate(f"{node.key}({value})", "", kind) if is_known else None
         if isinstance(node, exp.Sum):
             return self._sum(node, env)
         return None
@@ -286,4 +290,4 @@ class _Queries:
         if kind.name == FLOAT:
             return _Aggregate(f"sum(CAST({value} AS DOUBLE))", "", DOUBLE)
         total = BIGINT if kind.name == INT else Kind.of(decimals.of_sum(kind.digits, kind.scale))
-        return _Aggregate(f"CAST(sum({value})", f" AS {total.sql})", total)
+        return _Aggregate(f"CAST(sum({value})", f" AS {env.dialect.type(total)})", total)
