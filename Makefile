@@ -99,7 +99,7 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 
 IN_CATALOGS := -m "not own_catalog and not deep" tests/catalogs tests/conformance tests/faults \
   tests/property/test_histories.py tests/property/test_stacked.py
 # what a server decides; faults are tried in the catalogs above
-OVER_MOTO := -m "not own_catalog and not deep" tests/catalogs tests/conformance tests/property/test_histories.py
+OF_A_SERVER := -m "not own_catalog and not deep" tests/catalogs tests/conformance tests/property/test_histories.py
 # Spark's own interface of views is younger than the Spark of constraints.txt
 YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
 
@@ -107,19 +107,27 @@ $(VENV)/.catalogs: $(VENV)/.made
 	@$(call install,catalogs)
 	@touch $@
 
-test-catalogs: setup $(VENV)/.catalogs ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views (hadoop, and glue over moto); one by Spark 4.3's own interfaces
+test-catalogs: setup $(VENV)/.catalogs ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views (hadoop, and glue over moto), of Nessie's server; one by Spark 4.3's own interfaces
+	@# before the first hour: Nessie's server needs a younger Java than the one on PATH may be
+	@PYTHONPATH=tests $(BIN)/python -c 'from support.named_catalogs import java_for_nessie; java_for_nessie()'
 	@for catalog in local served files; do \
 	  echo "== tests in the catalog $$catalog"; \
 	  $(PYTEST) --catalog $$catalog $(IN_CATALOGS) || exit 1; \
 	done
 	@echo "== tests in the catalog glue, over moto on loopback"
-	@$(PYTEST) --catalog glue $(OVER_MOTO)
+	@$(PYTEST) --catalog glue $(OF_A_SERVER)
+	@for catalog in nessie nessie_own; do \
+	  echo "== tests in the catalog $$catalog, of Nessie's server on loopback (Java 21 or later)"; \
+	  $(PYTEST) --catalog $$catalog $(OF_A_SERVER) || exit 1; \
+	done
 	@echo "== tests in the catalog plain, with a Spark of its own"
 	@$(YOUNGER) -m pytest $(APART) --catalog plain $(IN_CATALOGS)
 	@$(TRIED) session "Iceberg, type jdbc" iceberg "passed: make test-catalogs"
 	@$(TRIED) session "Iceberg, type rest" iceberg "passed: make test-catalogs"
 	@$(TRIED) session "Iceberg, type hadoop" iceberg "passed: make test-catalogs"
 	@$(TRIED) session "Iceberg, type glue, over moto" iceberg "passed: make test-catalogs"
+	@$(TRIED) session "Iceberg, type rest, Nessie over moto" iceberg "passed: make test-catalogs"
+	@$(TRIED) session "Iceberg, type nessie" iceberg "passed: make test-catalogs"
 	@$(YOUNGER) tests/packaging/version_matrix.py --record session "Spark's own interfaces" parquet "passed: make test-catalogs"
 
 # a venv for each pair: CELLS='3.5/1.10 4.3/1.11' for some

@@ -6,12 +6,18 @@
 | `served` | Iceberg's of type rest, of a server on loopback | yes |
 | `files` | Iceberg's of type hadoop, in a folder | no |
 | `glue` | Iceberg's of type glue, over Glue and S3 of moto on loopback | no |
+| `nessie` | Iceberg's of type rest, of Nessie's server on loopback, over S3 of moto | yes |
+| `nessie_own` | Iceberg's of type nessie, of the same server by Nessie's own protocol, over a folder | yes |
 | `plain` | FolderCatalog.java, by the interfaces of Spark 4.2 alone | yes |
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +32,10 @@ from support.jars import jars
 FILES = "files"
 #: the catalog whose tables and files are in AWS, that is in moto
 GLUE = "glue"
+#: the catalogs of Nessie's server: by Iceberg's protocol, with the files in S3; by a protocol of its own
+NESSIE, NESSIE_OWN = "nessie", "nessie_own"
+#: the catalogs whose files are in S3
+IN_S3 = (GLUE, NESSIE)
 #: the catalogs without views
 TABLES_ALONE = (FILES, GLUE)
 #: the catalog of Iceberg's REST server
@@ -36,8 +46,12 @@ BUCKET, REGION = "tests", "us-east-1"
 PLAIN = "plain"
 #: catalogs beside it -> what these leave out
 LACKING = {"unreplaced": "replaceView", "undropped": "dropView", "unmarked": "properties"}
-NAMED = ("local", SERVED, *TABLES_ALONE, PLAIN)
+NAMED = ("local", SERVED, NESSIE, NESSIE_OWN, *TABLES_ALONE, PLAIN)
 ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
+#: the least Java of Nessie's server, and how many seconds it may take to start on a busy machine
+NESSIE_JAVA, NESSIE_STARTS = 21, 180
+#: where a server of Quarkus listens: by itself its management does so on all interfaces
+LOOPBACK = {"host": "127.0.0.1", "port": "0"}
 
 
 def without_views(catalog: str) -> str:
@@ -54,7 +68,7 @@ def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
     (sqlite,) = jars("sqlite")
     (folder / FILES).mkdir(exist_ok=True)  # an empty catalog of files does not list its namespaces without it
     conf = {
-        "spark.jars": ",".join(map(str, [*jars("iceberg"), *(jars("aws") if catalog == GLUE else [])])),
+        "spark.jars": ",".join(map(str, [*jars("iceberg"), *(jars("aws") if catalog in IN_S3 else [])])),
         "spark.driver.extraClassPath": str(sqlite),  # Java's DriverManager does not see spark.jars
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",  # Iceberg asks it for its scheme
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -81,7 +95,13 @@ def place(catalog: str, folder: Path, servers: ExitStack) -> dict[str, str]:
         }
     if catalog == SERVED:
         return {"type": "rest", "uri": servers.enter_context(server(folder))}
+    if catalog == NESSIE_OWN:
+        address = servers.enter_context(nessie(folder, {}))
+        return {"type": "nessie", "uri": f"{address}/api/v2", "ref": "main", "warehouse": str(folder / catalog)}
     storage = servers.enter_context(aws())
+    if catalog == NESSIE:  # the server tells the session where S3 is, and does not tell that it has views
+        address = servers.enter_context(nessie(folder, tables_in(storage)))
+        return {"type": "rest", "uri": f"{address}/iceberg/", "view-endpoints-supported": "true"}
     return {
         "type": "glue",
         "warehouse": f"s3://{BUCKET}/glue",
@@ -160,3 +180,58 @@ def aws() -> Iterator[str]:
             yield address
     finally:
         moto.stop()
+
+
+def tables_in(storage: str) -> dict[str, str]:
+    """What Nessie's server is told so that it keeps the tables of its REST catalog in the bucket."""
+    s3, secret = "nessie.catalog.service.s3.default-options", "tests.s3"
+    return {
+        "nessie.catalog.default-warehouse": BUCKET,
+        f"nessie.catalog.warehouses.{BUCKET}.location": f"s3://{BUCKET}/nessie",
+        f"{s3}.endpoint": storage,
+        f"{s3}.region": REGION,
+        f"{s3}.path-style-access": "true",
+        f"{s3}.request-signing-enabled": "false",  # the session has credentials of its own
+        f"{s3}.access-key": f"urn:nessie-secret:quarkus:{secret}",
+        f"{secret}.name": "tests",
+        f"{secret}.secret": "tests",
+    }
+
+
+@contextmanager
+def nessie(folder: Path, tables: dict[str, str]) -> Iterator[str]:
+    """Nessie's server on loopback, with its catalog in memory -> its address."""
+    told = {
+        **{f"quarkus.{server}.{key}": at for server in ("http", "management") for key, at in LOOPBACK.items()},
+        "nessie.version.store.type": "IN_MEMORY",
+        "nessie.version.store.persist.cache-capacity-mb": "64",
+        **tables,
+    }
+    (jar,) = jars("nessie")
+    command = [java_for_nessie(), "-Xmx512m", *(f"-D{key}={value}" for key, value in told.items()), "-jar", str(jar)]
+    log = folder / "nessie.log"
+    with log.open("w") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + NESSIE_STARTS
+        while not (listening := re.search(r"Listening on: (http://\S+?)\.? ", log.read_text())):
+            assert process.poll() is None and time.monotonic() < deadline, f"Nessie did not start\n{log.read_text()}"
+            time.sleep(0.5)
+        yield listening[1]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def java_for_nessie() -> str:
+    """The first Java that is new enough: JAVA_HOME's, the one on PATH, then those that Debian and others install."""
+    homes = [Path(os.environ["JAVA_HOME"])] if "JAVA_HOME" in os.environ else []
+    on_path = [Path(found)] if (found := shutil.which("java")) else []
+    installed = sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
+    tried = {}
+    for java in [*(home / "bin" / "java" for home in homes), *on_path, *installed]:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True).stderr
+        tried[str(java)] = int(version[1]) if (version := re.search(r'version "(\d+)', told)) else 0
+        if tried[str(java)] >= NESSIE_JAVA:
+            return str(java)
+    raise AssertionError(f"Nessie needs Java {NESSIE_JAVA} or later, and these were found: {tried}")

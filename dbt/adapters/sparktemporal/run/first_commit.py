@@ -22,6 +22,11 @@ _WITHOUT = (
     "Or in the profile views_in: <catalog>.<schema>, a schema that has views, in which the views then are; or "
     "views_in: none, and {{ temporal_read(ref('m')) }} in what reads the model m"
 )
+#: what else helps where Iceberg's client asked no server, because the server had not told that it has views
+_UNTOLD = (
+    "Or, where the server has views and does not tell so (Nessie 0.99 is such a server), the setting "
+    "spark.sql.catalog.{}.view-endpoints-supported=true of the session"
+)
 
 
 def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
@@ -34,9 +39,8 @@ def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
     catalog = warehouse.catalog()
     found = f"schema {target.schema} of the catalog {catalog}, which has no views"
     if target.views_in is None:
-        raise Refusal(
-            "ST516", found, f"a temporal_view is a view. Spark's words: {why}", f"{view_probe.WITH_VIEWS}. {_WITHOUT}"
-        )
+        instead = [view_probe.WITH_VIEWS, _WITHOUT, *([_UNTOLD.format(catalog)] if "endpoint" in why else [])]
+        raise Refusal("ST516", found, f"a temporal_view is a view. Spark's words: {why}", ". ".join(instead))
     if not warehouse.catalog_is_icebergs():
         raise Refusal(
             "ST517",

@@ -124,7 +124,8 @@ def _between(
             return f"snapshot {at}, which came after snapshot {old}, is expired", None
         parent, operation = parents[at]
         if parent is None:
-            return f"snapshot {old} was rolled back, or is of a table that was replaced", None
+            alone = ", or the catalog tells the last snapshot alone" if len(parents) == 1 else ""
+            return f"snapshot {old} was rolled back, or is of a table that was replaced{alone}", None
         operations.append(operation)
         at = int(parent)
     span = f"WITH (`start-snapshot-id` = '{old}', `end-snapshot-id` = '{new}')"

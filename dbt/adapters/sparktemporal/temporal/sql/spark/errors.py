@@ -29,7 +29,10 @@ class Cause(Enum):
     NO_FUNCTION = r"UNRESOLVED_ROUTINE|UNDEFINED_FUNCTION|Undefined function"
     NO_COLUMN = r"UNRESOLVED_COLUMN"
     NO_SYNTAX = r"PARSE_SYNTAX_ERROR|ParseException"
-    NO_VIEWS = r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|view is not supported"
+    NO_VIEWS = (
+        r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|view is not supported"
+        r"|does not support endpoint: [A-Z]+ \S*/views\b"
+    )
     ALREADY_THERE = r"ALREADY_EXISTS|already exists"
     DENIED = (
         r"ForbiddenException|Forbidden:|NotAuthorized|not authorized|AccessControlException|AccessDenied|access denied"
@@ -56,6 +59,9 @@ class Cause(Enum):
         (True, False)
         >>> Cause.NOT_TAKEN.is_said_by("[UNRESOLVED_COLUMN] A column with name `connection`.`timed out`, `cancelled`")
         True
+        >>> [Cause.NO_VIEWS.is_said_by(f"Server does not support endpoint: POST /v1/{{prefix}}/{of}")
+        ...  for of in ("views", "tables")]
+        [True, False]
         >>> Cause.DENIED.is_said_by("Malformed request"), Cause.DENIED.is_said_by("Permission denied: user=a")
         (False, True)
         """
