@@ -6,6 +6,7 @@
 | `no-tables` | make tables |
 | `no-views` | make or change views |
 | `no-drops` | drop anything |
+| `silent` | know what the server has: it does not say that it has views |
 
 Each test is tried in the session of the tests, and through a Thrift server whose sessions have the user's token.
 """
@@ -27,7 +28,7 @@ from support.named_catalogs import ICEBERG
 from support.project import Project
 from support.session import COLD, JVM
 
-Users: TypeAlias = Callable[[str], AbstractContextManager[None]]
+Users: TypeAlias = Callable[..., AbstractContextManager[None]]
 ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"
 
 
@@ -62,10 +63,10 @@ def as_user(request: pytest.FixtureRequest, owned: Project) -> Users:
     profiles = owned.path / "profiles.yml"
 
     @contextmanager
-    def connected(user: str) -> Iterator[None]:
+    def connected(user: str, **more: str) -> Iterator[None]:
         name = user.replace("-", "_")
         given = {"type": "rest", "uri": conf.get(f"spark.sql.catalog.{served}.uri"), "token": user}
-        given |= {"token-refresh-enabled": "false", "cache-enabled": "false"}
+        given |= {"token-refresh-enabled": "false", "cache-enabled": "false", **more}
         place = f"spark.sql.catalog.{name}"
         settings = {place: ICEBERG, **{f"{place}.{key}": value for key, value in given.items()}}
         connection = {**owned.connection, "catalog": name}
@@ -157,3 +158,33 @@ def test_a_first_run_without_rights(owned: Project, as_user: Users, user: str) -
     assert owned.rows("SELECT * FROM {s}.kept") == [(1,)]
     assert owned.run("-s", "kept", "new", now=T0).success
     assert owned.count("new") == owned.count("kept")
+
+
+def test_a_server_that_does_not_say_that_it_has_views(owned: Project, as_user: Users) -> None:
+    """A model is refused before anything is written, and the advice helps."""
+    owned.model("new", f"select id, ts from {owned.schema}.events where mz_now() < ts")
+    there, answers = owned.relations(), ids(owned, T0 + 4000)
+    with as_user("silent"):
+        for name in ("new", "m"):
+            ran = owned.run("-s", name, now=T0, check=False)
+            assert not ran.success
+            assert f"found: schema `{owned.schema}` of the catalog silent, which has no views" in ran.text, ran.text
+            assert "Spark's words: Server does not support endpoint: POST /v1/" in ran.text
+            assert "spark.sql.catalog.silent.view-endpoints-supported=true of the session" in ran.text
+    assert owned.relations() == there and ids(owned, T0 + 4000) == answers
+    with as_user("silent-told", **{"view-endpoints-supported": "true"}):
+        assert owned.run(now=T0).success
+    assert owned.count("new") == owned.count("m") and ids(owned, T0 + 4000) == [5, 6, 7, 8, 9, 10, 11]
+
+
+def test_commits_in_a_table_where_views_are_unseen(owned: Project, as_user: Users) -> None:
+    """What a session does not see of a model is not taken for left behind."""
+    owned.model("new", f"select id, ts from {owned.schema}.events where mz_now() < ts")
+    there, answers = owned.relations(), ids(owned, T0 + 4000)
+    owned.connection["views_in"] = "none"
+    with as_user("silent"):
+        assert owned.run("-s", "new", now=T0).success
+        ran = owned.run("-s", "m", now=T0, check=False)
+    assert ids(owned, T0 + 4000) == answers, ran.text
+    assert there <= owned.relations(), ran.text
+    assert not ran.success
