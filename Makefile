@@ -166,7 +166,7 @@ $(VENV)/.trino: $(VENV)/.made
 
 test-trino: setup $(VENV)/.trino ## the chains of Iceberg read by Trino, behind a REST server on loopback; Trino needs a JDK 24 or 25 beside that of Spark
 	@echo "== each conformance and realistic model at five instants, by Trino"
-	@$(BIN)/python -m pytest --catalog served tests/engines/test_same_rows.py tests/engines/test_trino.py
+	@$(BIN)/python -m pytest --catalog served tests/engines/test_trino.py tests/engines/test_same_rows.py::test_same_rows
 
 $(VENV)/.mutants: $(VENV)/.made
 	@$(call install,mutants)

@@ -26,7 +26,7 @@ VALUES = {
     "l": "id * 9007199254740993",
     "f": "CAST(id + 0.5 AS FLOAT)", "x": "CASE id WHEN 1 THEN double('NaN') WHEN 2 THEN -0.0D ELSE id / 3 END",
     "d": "CAST(id / 8 AS DECIMAL(38, 9))", "t": "concat('é', string(id))", "b": "id > 2", "bin": "CAST('a' AS BINARY)",
-    "day": "date_sub(DATE'1970-01-01', CAST(id AS INT) * 300000)", "ts": "timestamp_micros(1709294400123456L - id)",
+    "day": "date_sub(DATE'1970-01-01', CAST(id AS INT) * 170000)", "ts": "timestamp_micros(1709294400123456L - id)",
     "ntz": "TIMESTAMP_NTZ'1969-12-31 23:59:59.999999'", "a": "array(CAST(id AS INT), NULL)",
     "m": "map('k', CAST(id AS DECIMAL(5, 2)))", "s": "named_struct('x', id, 'Y', array('y'))",
 }  # fmt: skip
