@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -15,10 +17,13 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.looking.other_engines import sql_of
+from dbt.adapters.sparktemporal.looking.readers.dialects import TRINO
 from support.instants import DAY, T0
 from support.named_catalogs import SERVED
 from support.project import Project
 from support.readers import bag
+from support.residuals import COLUMNS, CORE, Grammar, agree, rows_of
+from support.seeds import a_seed
 from support.trino import rows, serving
 
 VALUES = {
@@ -30,6 +35,12 @@ VALUES = {
     "ntz": "TIMESTAMP_NTZ'1969-12-31 23:59:59.999999'", "a": "array(CAST(id AS INT), NULL)",
     "m": "map('k', CAST(id AS DECIMAL(5, 2)))", "s": "named_struct('x', id, 'Y', array('y'))",
 }  # fmt: skip
+
+
+#: the errors of Trino where a value is out of range
+OUT_OF_RANGE = ("NUMERIC_VALUE_OUT_OF_RANGE", "INVALID_CAST_ARGUMENT", "DIVISION_BY_ZERO")
+#: a timestamp as its microseconds: a DOUBLE of seconds has them until 2242
+MICROS = "CAST(round(to_unixtime({}) * 1000000) AS BIGINT)"
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +106,37 @@ def test_the_instant_of_the_query(project: Project, port: int) -> None:
     # the class of the error is the client's
     with pytest.raises(Exception, match=r"temporal_view m expired at 20\d\d-"):
         rows(port, f"SELECT count(*) FROM ({printed(project, 'm', None)}) AS m")
+
+
+def test_random_residuals(project: Project, port: int) -> None:
+    """The expressions, aggregates and windows of which property/test_duckdb draws more, with and without ANSI mode."""
+    from trino.exceptions import TrinoQueryError
+
+    def ask(sql: str) -> list[Any] | None:
+        try:
+            return [tuple(row) for row in rows(port, f"WITH {CORE} AS ({core}) {sql}")]
+        except TrinoQueryError as error:
+            if error.error_name in OUT_OF_RANGE or "division by zero" in str(error.message):
+                return None
+            raise AssertionError(f"{sql}\n{error.message}") from None
+
+    # Iceberg has no TINYINT
+    items = ", ".join(
+        f"CAST({name} AS {TRINO.column_type(name, kind)}) AS {name}" for name, (kind, _) in COLUMNS.items()
+    )
+    for ansi in (False, True):
+        rng, same = random.Random(a_seed() + ansi), 0
+        project.spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+        for turn in range(int(os.environ.get("TRINO_DRAWS", "60"))):
+            if turn % 40 == 0:
+                table = f"rows_{ansi}_{turn}".lower()
+                project.sql(f"CREATE TABLE {{s}}.{table} USING iceberg AS {rows_of(rng)}")
+                core = f'SELECT n, {items} FROM "{project.schema}"."{table}"'
+                columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, (kind, _) in COLUMNS.items())
+                project.spark.sql(f"SELECT n, {columns} FROM {project.schema}.{table}").createOrReplaceTempView(CORE)
+            same += agree(project, ask, MICROS, Grammar(rng).query(), ansi, TRINO)
+        print(f"{same} of {turn + 1} queries with Spark's answer, ANSI {ansi}")
+        assert same >= 10
 
 
 def test_chains_of_another_format(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
