@@ -24,9 +24,9 @@ _NOW = "2024-03-01 12:00:00"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command -> the exit code: 0, or 1 after an error on stderr. arguments: None for those of the process.
+    """Run the command -> the exit code: 0, or 1 after an error on stderr.
 
-    Raises SystemExit(2) for arguments that are no such command.
+    arguments: the command line; None for the process's own. Raises SystemExit(2) if argparse refuses the arguments.
     """
     parser = argparse.ArgumentParser(prog="python -m dbt.adapters.sparktemporal", description=__doc__)
     commands = parser.add_subparsers(required=True)

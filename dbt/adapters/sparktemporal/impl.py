@@ -52,7 +52,7 @@ logger = AdapterLogger("sparktemporal")
 
 
 def _say(line: str) -> None:
-    """Log a line as the summaries of runs are logged."""
+    """Log a line at level INFO, as dbt logs its own notes."""
     fire_event(Note(msg=line), level=EventLevel.INFO)
 
 
@@ -144,7 +144,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             lock.forget_lock(held[1])
 
     def _settle(self, config: Any, failed: bool) -> None:
-        """Clean up where a temporal_view became something else, also a clone: see `leftovers.replaced`."""
+        """Clean up after a model that is no temporal_view any more, or is a clone now: see `leftovers.replaced`."""
         node = getattr(config, "model", None)
         is_clone = getattr(getattr(self.config, "args", None), "which", None) == "clone"
         if node is None or config.get("materialized") == "temporal_view" and not is_clone:
@@ -295,7 +295,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             ownership.refuse_foreign_diffs(self._warehouse, target)
 
     def _inputs_are_sampled(self) -> bool:
-        """Whether dbt replaces each input by a part of it: --empty or --sample, which Jinja's flags do not have."""
+        """Whether dbt reads a part of each input, by --empty or --sample. The flags that Jinja sees lack both."""
         args = getattr(self.config, "args", None)
         return bool(getattr(args, "empty", None)) or getattr(args, "sample", None) is not None
 

@@ -3,7 +3,7 @@
 | statement | answer |
 |---|---|
 | DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by `type_rules` |
-| EXPLAIN | no plan; an error where an instant stands beside a number, which tells that this mz_now() is a BIGINT |
+| EXPLAIN | no plan; an error where a TIMESTAMP stands beside a number (so the caller takes mz_now() for a BIGINT) |
 | SET, and the SELECT of clock, version and catalog | defaults of Spark, and what the caller gives |
 | all others | an error that names the statement |
 """

@@ -46,7 +46,7 @@ class Verdict:
 
 
 def urgency(seen: Condition) -> Urgency:
-    """How soon somebody must act on a model. Near its expiration it is FINE if a restart falls due before."""
+    """How soon somebody must act on a model. A model near its expiration is FINE if a restart comes first."""
     if seen.facts["state"] == UNREADABLE:
         return Urgency.UNREADABLE
     if seen.state is None:

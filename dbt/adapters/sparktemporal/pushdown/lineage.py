@@ -3,7 +3,7 @@
     SELECT id FROM (SELECT id, CAST(raw AS TIMESTAMP) AS ts FROM events WHERE kind = 'a') v
     WHERE mz_now() < v.ts                            events:  kind = 'a' AND mz_now() < CAST(raw AS TIMESTAMP)
 
-sqlglot's optimizer resolves names. A name that it cannot resolve may have any value, or raise an error.
+sqlglot's optimizer resolves names. A name that is not resolved becomes a placeholder, about which nothing is known.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 | as a change of an input | its window was over at the instant of the run |
 | as a change, under a general condition | all its windows were over, and the last one ended after the run before |
 | in a full read of the inputs | its window ended after the run before, and the chains do not have the row |
-| in a full read, in a group or under a general condition | not looked for: chains hold no row to compare |
+| in a full read, of a core with groups or a general condition | not looked for: its chains hold no row to compare |
 
 A general condition is a predicate that is more than comparisons of mz_now() joined by AND.
 
@@ -99,7 +99,7 @@ def taken(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
 def merge(plan: RunPlan, rows: int | None) -> list[Statement]:
     """The statements after the write: an empty table is dropped, a new table is merged with tables of like size.
 
-    rows: of the new table; None for no table.
+    rows: how many rows the new table has; None if the run wrote no table.
     """
     if rows is None:
         return []
@@ -116,9 +116,10 @@ def merge(plan: RunPlan, rows: int | None) -> list[Statement]:
 
 
 def committed(plan: RunPlan, rows: int | None) -> Late | None:
-    """The late rows after the run; None if none are kept. They stay until new columns or a full refresh.
+    """The late rows after the run; None for a model that keeps none.
 
-    Late rows of earlier runs stay even without `store_late`. rows: of the new table; None for no table.
+    Late rows of earlier runs stay until the columns change or a full refresh, even without `store_late`.
+    rows: how many rows the new table has; None or 0 if no row came late.
     """
     if not plan.config.store_late and (plan.old is None or plan.old.late is None or plan.invocation.full_refresh):
         return None

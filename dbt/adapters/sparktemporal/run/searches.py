@@ -41,7 +41,7 @@ _LONGEST_UNIT = 400 * 86_400_000
 
 
 def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> Condition:
-    """A condition with the kinds of its edges and the searches of its steps. types: of the row expressions.
+    """A condition with the kinds of its edges and the searches of its steps. types: the row expressions' types.
 
     An edge compares mz_now() alone, a step compares a monotone function of the clock: see `predicates.conditions`.
     """

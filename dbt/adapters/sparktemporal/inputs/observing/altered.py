@@ -1,4 +1,4 @@
-"""Has the session forget tables that another session altered. A run notices such a table by its form, a hash."""
+"""Make the session forget tables that another session altered. A hash, the form of a table, tells altered ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...temporal.sql.text.identifiers import dotted, parts, quoted
 
 
 def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
-    """An Iceberg table as it is now. info: the table as the session's catalog remembers it, maybe an old state.
+    """The description of an Iceberg table after a refresh. info: the description that the session remembers, maybe old.
 
     Raises Altered where the columns changed, because the plan of the model has the old columns.
     """
@@ -49,6 +49,6 @@ def form_of(info: TableInfo) -> str:
 
 
 def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
-    """Have the session forget altered tables, each only once. Raise Altered if a table was not forgotten before."""
+    """Make the session forget altered tables. Raise Altered if the session forgets a table for the first time."""
     if told := [table for table in tables if warehouse.forget(quoted(table))]:
         raise _altered(told)

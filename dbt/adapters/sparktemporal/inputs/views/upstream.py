@@ -51,10 +51,10 @@ def inline_upstreams(
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> (the text with queries in place of temporal inputs, a warehouse that knows them, the as-of).
 
-    The as-of (ms) is `as_of`, or the latest frontier of an input, if this is later (by less than a minute). `Stack.at`
-    sets the instant of the reads afterwards.
+    The as-of (ms) is `as_of`, or the latest frontier of an input, if that frontier is later. `Stack.at` sets the
+    instant of the reads afterwards.
     below, between: see `stacked.opened`. sampled: see `inlined`.
-    Raises TemporalError for an input that has not run, or that has no answer at `as_of`.
+    Raises TemporalError for an input that has not run, and for a frontier CLOCK_SKEW_MS or more after the as-of.
     """
     if not (below or between):
         return sql, warehouse, as_of

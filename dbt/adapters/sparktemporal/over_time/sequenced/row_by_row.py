@@ -1,4 +1,4 @@
-"""Put histories into a residual that reads row by row: a row of the output is there while its row of a core is there.
+"""Put histories into a residual that reads row by row: each row of the output has the interval of its row of a core.
 
     SELECT k, upper(v) AS v FROM mz_core_c0 WHERE n > 1
       ->  SELECT k, upper(v) AS v, mz_from, mz_until FROM (the history of c0) WHERE n > 1
@@ -89,7 +89,7 @@ def _is_unknown(node: exp.Expr) -> bool:
 
 
 def _own(select: exp.Select) -> list[exp.Expr]:
-    """The nodes of a SELECT outside of its FROM, those of its LATERAL VIEWs included."""
+    """The nodes of the SELECT list, the WHERE and the LATERAL VIEWs of a SELECT."""
     parts = [*select.expressions, *filter(None, [select.args.get("where")])]
     parts += [view.this for view in select.args.get("laterals") or []]
     return [node for part in parts for node in part.walk()]

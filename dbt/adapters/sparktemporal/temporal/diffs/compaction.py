@@ -18,7 +18,7 @@ from .state import Chain, CoreState
 
 
 def due(chain: Chain, now: int) -> tuple[int, int]:
-    """The estimated numbers of updates of a bucketed chain that a read at `now` (ms) adds up: (of its base, other)."""
+    """Estimates of how many updates of a bucketed chain a read at `now` (ms) adds up: (in the base, elsewhere)."""
     parts = list(chain.parts)
     base = 0
     if parts and chain.after is None and parts[0][0] == chain.min_from:
@@ -35,7 +35,7 @@ def due(chain: Chain, now: int) -> tuple[int, int]:
 def to_peel(core: CoreState, now: int) -> list[Chain]:
     """The chains of a core whose due updates are to become a chain of their own; none while too few are due.
 
-    Too few: the due updates outside of the bases are at most FEW_UPDATES, or at most as many as those of the bases.
+    Too few: outside of the bases, at most FEW_UPDATES updates are due, or at most as many as the bases hold.
     """
     if core.sums is None:
         return []
@@ -74,7 +74,7 @@ def left(source: str, now: int) -> str:
 
 
 def peeled(chain: Chain, now: int, buckets: Sequence[tuple[int, int]]) -> Chain:
-    """The chain as it counts after `now` (ms): earlier updates are in another chain. buckets: the rows of `left`."""
+    """The chain without its updates up to `now` (ms), which another chain holds. buckets: the rows of `left`."""
     found = sorted(buckets)
     parts = [(max(begins, now + 1), rows) for begins, rows in found]
     held, is_known = rows_held(chain)

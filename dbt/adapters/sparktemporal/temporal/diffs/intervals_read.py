@@ -35,7 +35,7 @@ def read(
     splits: bool = True,
     joins: bool = True,
 ) -> str:
-    """A query of the rows at t. t: SQL of an instant from `earliest` (ms) on.
+    """A query of the rows at t. t: SQL of an instant, which is `earliest` (ms) or later.
 
     splits: whether to read a chain in buckets by two branches of a UNION ALL. joins: whether to handle few corrections
     by a join, which Spark refuses in a nested query over a parameter.
@@ -121,9 +121,9 @@ def summed(rows: str, names: str, items: str, keys: str) -> str:
 
 
 def over_time(stored: str, columns: Columns) -> str:
-    """Signed intervals -> intervals without signs, from the running total of each row: n copies are n rows.
+    """Intervals with mz_diff -> intervals without, from the running total of each row: a total of n gives n rows.
 
-    More retractions than rows raise, as at a read.
+    The query raises where a total is negative, as a read does.
     """
     names = "".join(f"{quote(n)}, " for n, _ in columns)
     same = identity(columns)

@@ -99,7 +99,7 @@ TableDelta = Added | AddedChains | AddedRows
 
 
 def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tuple[int, exp.Query]]:
-    """Delta queries of a query, as pairs (sign, query): the rows of a query are inserts (1) or deletes (-1).
+    """The delta queries of a query, as pairs (1, a query of inserted rows) and (-1, a query of deleted rows).
 
     changes: index of a table in `tables` -> its change. The query must be linear in each of these tables.
     """

@@ -91,7 +91,7 @@ class Block:
 
     @property
     def template(self) -> str:
-        """The text; for a number its digits if they are known, else a letter for each (y, h, m, s, f; ? for others)."""
+        """The text of a literal, the digits of a constant, or a letter (y, h, m, s, f, else ?) for each digit."""
         if self.number is None:
             return self.text
         at = [i for i in range(1, 6) if self.number.of[i]]
@@ -117,7 +117,10 @@ def digits(value: Number, width: int = 1) -> Text:
 
 
 def cut(text: Text, start: int, length: int) -> Text:
-    """`length` characters of a text from place `start` (from 1) on. Raises NoForm in a number and beyond the end."""
+    """`length` characters of a text from place `start` on. The first place is 1.
+
+    Raises NoForm where only a part of a number would remain, or where the text is too short.
+    """
     found: list[Block] = []
     at = 1
     if start < 1 or not text[-1].width and start + length - 1 > sum(len(block.template) for block in text):
@@ -181,10 +184,10 @@ DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None:
-    """The date or instant that Spark reads from a text, as a number in the same order; None where Spark reads none.
+    """The date or instant that Spark reads from a text, as a number in the same order. None: Spark cannot read it.
 
-    pattern: None for the pattern of a cast. month, day: of the instant whose fields make up the text. Raises NoForm
-    for a pattern that is not understood.
+    pattern: None for a cast. month, day: the month and day of the instant whose fields make up the text.
+    Raises NoForm for a pattern that is not understood.
     """
     compiled = _PATTERN_OF_CASTS if pattern is None else _reading(pattern)
     found = compiled.fullmatch("".join(block.template for block in text))
@@ -203,7 +206,7 @@ def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None
 
 
 def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bool:
-    """Whether the date made of `year`, month and day exists for every instant on the day (of_month, of_day)."""
+    """Whether year, month and day are a date in every year, if made of an instant on the day (of_month, of_day)."""
     if not 1 <= month <= 12:
         return False
     same = (month, day) == (of_month, of_day) and year == counted(YEAR)

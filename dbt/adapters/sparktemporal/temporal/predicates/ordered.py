@@ -4,9 +4,9 @@
     date_format(t, 'yyyy-MM-dd')        texts in the order of the instants
     date_format(t, 'dd-MM-yyyy')        texts in another order
 
-The value is computed for each day of a common year and of a leap year; the months alone, or the weeks alone, are used
-where they decide it. It must not fall within a day, from one day to the next, or from the last day of a year to the
-first of the next. Nothing is concluded from the names of functions.
+The value of an expression is computed for each day of a common year and of a leap year; for an expression of months or
+of weeks, for each month or week. The value must not fall within a day, from one day to the next, or from the last day
+of a year to the first day of the next year. Nothing is concluded from the names of functions.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def ordered(node: exp.Expr) -> Ordered | None:
 
 
 def _in(node: exp.Expr, of: exp.Expr) -> exp.Expr:
-    """A copy of the part of `node` whose text is that of `of`.
+    """A copy of the part of `node` that has the same text as `of`.
 
-    `of` was parsed from a text by itself. In the copy each mz_now() still knows its place in the model's SQL.
+    `of` was parsed from its text alone. In the copy each mz_now() still knows its place in the model's SQL.
     """
     text = render(of)
     part = next((part for part in node.walk() if render(part) == text), None)

@@ -37,7 +37,7 @@ _ELSEWHERE = ("qualify", "windows", "sort", "cluster", "distribute", "hint")
 
 
 def clock_above_groups(tree: exp.Query, describe: Describe) -> exp.Query:
-    """The tree of a model -> the tree with groups in a derived table below each clock above them, where possible."""
+    """The tree of a model -> the tree in which groups below a clock are a derived table, where this is possible."""
     for select in list(tree.find_all(exp.Select)):
         if not _is_candidate(select):
             continue

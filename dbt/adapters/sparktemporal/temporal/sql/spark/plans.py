@@ -79,7 +79,7 @@ def optimized(plan: str) -> str:
 
 
 def correlates_items(plan: str) -> bool:
-    """Whether a plan (EXPLAIN EXTENDED) has a correlated subquery in a SELECT list, that of a plain view included.
+    """Whether a plan (EXPLAIN EXTENDED) has a correlated subquery in a SELECT list of the query or of a plain view.
 
     >>> correlates_items("Project [k#1, scalar-subquery#2 [k#1] AS m#3]"), correlates_items("Filter exists#2 [k#1]")
     (True, False)
@@ -93,7 +93,7 @@ _CORRELATED = re.compile(r"^[ :+\-|]*(?:Project|Aggregate) .*(?:subquery|exists|
 def moves_by_itself(plan: str) -> bool:
     """Whether rows of an analyzed plan may change while its tables do not: by a clock, chance or the like.
 
-    What moves them is in a view that the model reads: in the model's own text all such calls but mz_now() are refused.
+    The call that moves rows is in a view: in the model's own text all such calls but mz_now() are refused.
     """
     return bool(_BY_ITSELF.search(plan))
 
@@ -108,7 +108,7 @@ def reads_clock(plan: str) -> bool:
 
 
 def frozen_at(plan: str) -> set[int]:
-    """The fixed instants (ms) at which an analyzed plan reads temporal_views, itself or by views made at a fixed clock.
+    """The fixed instants (ms) at which an analyzed plan, or a view in the plan, reads temporal_views.
 
     >>> frozen_at("Project [a#1]\\n+- SubqueryAlias mz_at_5")
     {5}
@@ -171,7 +171,7 @@ def plan_text(plan: str) -> str:
 
 
 def runs_python(plan: str) -> bool:
-    """Whether Spark hands rows to Python: the name of a function does not tell."""
+    """Whether Spark hands rows to Python. Only the optimized plan tells; a function's name does not."""
     return bool(re.search(r"^[ :|+*()\d-]*\w*(?:EvalPython|Pandas|Python\w*|InArrow)\b", optimized(plan), re.MULTILINE))
 
 
