@@ -58,7 +58,7 @@ def _packed(warehouse: Warehouse, table: str) -> str:
 
 
 def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> ViewInfo | None:
-    """The commit record `<model>__live`; None when there is no such relation, without text for a table with no commit.
+    """The commit record `<model>__live`, with empty text for a table without a commit; None without such a relation.
 
     existing: the known relations of the schema. A DESCRIBE of a missing relation would log an error on the server.
     """

@@ -2,8 +2,8 @@
 
 | answer | a run that believes the answer |
 |---|---|
-| the columns, place and options of an input | compares them with those of now after its write |
-| the files in the directory of an input | finds by them that nothing is new there; else it lists the files itself |
+| the columns, place and options of an input | asks again after its write, and compares both answers |
+| the files in the directory of an input | takes from the answer only that nothing is new; else it lists the files |
 
 Another program may write meanwhile. A run then sees its inputs as they were earlier in the invocation, as a run that
 was faster would have seen them, and the next run sees the rest.
@@ -44,29 +44,29 @@ class SharedAnswers:
         self._written = 0
 
     def forget(self) -> None:
-        """Note that a statement or a model may have written, or that an answer was found to be old."""
+        """Forget all answers: a statement or a model may have written, or an answer was found to be old."""
         with self._guard:
             self._written += 1
             self._answers.clear()
 
     def now(self) -> int:
-        """How often the answers were forgotten. An answer that was asked for before is not kept after."""
+        """How often the answers were forgotten, for `keep`."""
         with self._guard:
             return self._written
 
     def find(self, question: str) -> Any:
-        """The answer to a question; None where nobody has asked since."""
+        """The kept answer to a question; None if there is none."""
         with self._guard:
             return self._answers.get(question)
 
     def keep(self, question: str, answer: object, since: int) -> None:
-        """Keep an answer. since: `now` before the question was sent."""
+        """Keep an answer, unless answers were forgotten after `since`, which is `now` before the question was sent."""
         with self._guard:
             if since == self._written:
                 self._answers[question] = answer
 
     def once(self, question: str, ask: Callable[[], T]) -> T:
-        """The answer to a question, asked for where nobody has asked since. Two threads may both ask."""
+        """The kept answer to a question; without one, the answer of `ask`, which is kept. Two threads may both ask."""
         found = self.find(question)
         if found is None:
             since = self.now()

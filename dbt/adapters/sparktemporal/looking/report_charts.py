@@ -46,7 +46,7 @@ class Timeline:
 
 
 def timeline(instants: Mapping[str, int], now: int, final: tuple[int, int], until: int | None) -> Timeline:
-    """The timeline of a model (ms). instants: by name. final: since and frontier. until: the last answered instant."""
+    """The timeline of a model. instants: name -> ms. final: (since, frontier) in ms. until: the last answered ms."""
     every = [*instants.values(), now, *final] + ([] if until is None else [until])
     room = max(max(every) - min(every), 1) * 0.04
     first, last = min(every) - room, max(every) + room
@@ -154,7 +154,7 @@ def _hours(number: int, width: float) -> list[tuple[float, str]]:
 
 
 def short(value: float) -> str:
-    """A number of an axis.
+    """The short label of a number on an axis.
 
     >>> short(1500), short(2_000_000), short(12)
     ('1.5k', '2M', '12')

@@ -113,7 +113,7 @@ def updates(warehouse: Warehouse, over: Output, what: str, as_of: int, snapshot:
 
 
 def checked(state: State, request: Request, macro: str) -> list[str]:
-    """Check the arguments of a macro -> the columns of the key, [] for `diffs`. Raises Refusal. macro: its name."""
+    """Check the arguments of the macro named `macro` -> the columns of the key, [] for `diffs`. Raises Refusal."""
     what = f"{macro} of {state.model}"
     if request.envelope not in envelopes.ENVELOPES:
         known = ", ".join(repr(e) for e in envelopes.ENVELOPES)
@@ -153,7 +153,8 @@ def readable(
     """An output -> the output, readable at the instants of points (a query with a column `mz_seq_t`).
 
     Where no single query reads the output at many instants, `alone` has the instants, and each is read by itself.
-    what: the macro and the model, in words. instants: those of the points (ms), if known. Raises Refusal for too many.
+    what: the macro and the model, in words. instants: the instants of the points (ms), if known. Raises Refusal for
+    too many instants.
     """
     if over.is_sequenced:
         return over
@@ -170,13 +171,13 @@ def readable(
 
 
 def _alone(warehouse: Warehouse, points: str) -> Iterator[int]:
-    """The distinct instants of some points, at most one more than may be read one by one."""
+    """The distinct instants of some points, at most MOST_ALONE + 1 of them."""
     limited = f"SELECT DISTINCT mz_seq_t FROM {nested(points, 'mz_alone')} LIMIT {MOST_ALONE + 1}"
     return (int(t) for (t,) in warehouse.rows(limited))
 
 
 def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
-    """The instant (ms) until which an output may change `most` times; None if it never changes more often than that."""
+    """The instant (ms) until which an output may change `most` times; None if it changes at most `most` times."""
     first, last = over.within.first, over.within.last
     if over.reads_clock:
         every = over.within.refreshes.every if over.within.refreshes else 1

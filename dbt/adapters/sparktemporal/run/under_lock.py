@@ -67,5 +67,5 @@ def start(
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether an error is a refusal of the model, so no rival explains it. A missing relation may come in a moment."""
+    """Whether an error is a Refusal, and not of a missing relation, which a rival may be about to create."""
     return isinstance(error, Refusal) and not Cause.NO_RELATION.is_said_by(error)

@@ -39,10 +39,10 @@ _FILES = "ARRAY<STRUCT<file: STRING, size: BIGINT, modified: BIGINT, place: STRI
 
 
 def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | None:
-    """The hidden column that tells the file of a row of a table (name quoted).
+    """The name of the hidden column that tells the file of a row of a table (name quoted).
 
-    The column is `_metadata`, also for a table that may have no hidden column. Where a table has a column of this name,
-    Spark puts underscores before the hidden one; None where Spark knows no such column.
+    The name is `_metadata`, without a check that Spark knows the column. If the table has a column of this name, the
+    hidden one begins with more underscores, and Spark is asked: None where Spark does not know the hidden column.
     """
     columns = [column for column, _ in table.columns]
     hidden = "_metadata"
@@ -118,9 +118,9 @@ def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> Summary:
 
 
 def summarizing(listing: str, rows: str = "0", by_one: bool = False) -> str:
-    """A query of one row that sums up a list, for `summarized`. by_one: in one task, for few files in a directory.
+    """A query of one row that sums up a list, for `summarized`.
 
-    rows: SQL of the number of rows in all files.
+    rows: SQL of the number of rows in all files. by_one: whether one task makes the list, as for few files.
     """
     listing = by_one_task(listing) if by_one else listing
     entry = f"concat_ws('|', {COLUMNS})"

@@ -58,7 +58,7 @@ def version_of(
 
 
 def at(warehouse: Warehouse, name: str, version: IcebergScans | IcebergVersion, read: str | None) -> str | None:
-    """SQL for a FROM: the table at the version whose snapshot was read last; None where there is no such SQL.
+    """SQL for a FROM: the snapshot of `version` that a text reads; None where no SQL reads this snapshot.
 
     read: the version that the text asks for, as SQL.
     """
@@ -89,9 +89,9 @@ def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergSca
 def changes_by_log(
     warehouse: Warehouse, name: str, then: IcebergVersion, now: IcebergVersion, columns: Sequence[str]
 ) -> Told:
-    """As `changes`, where scans are not known.
+    """`changes` for versions without known scans, from the commits that the table remembers.
 
-    Needs a snapshot for each commit in between, all under one schema.
+    The rows are known only if each commit in between made a snapshot, all under one schema.
     """
     old, new = then.only_main, now.only_main
     if old is None or new is None:

@@ -61,9 +61,9 @@ class Input:
 
     @property
     def is_tracked(self) -> bool:
-        """Whether a table whose state is that of the last run need not be read again.
+        """Whether the table need not be read again while its state is the state of the last run.
 
-        Not by a checksum of rows: other rows may have come between the checksum and the read.
+        False for a checksum of rows: other rows may come between the checksum and the read.
         """
         return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
 
@@ -82,7 +82,7 @@ def observe_beside(
     beside: Sequence[Query] = (),
     before: Mapping[str, Fingerprint] | None = None,
 ) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
-    """(table that an analyzed plan reads -> its state, answers to the queries `beside`, None without answers).
+    """(table of an analyzed plan -> its state, the answers to the queries `beside` or None if they were not answered).
 
     Spark may still remember older lists of files: `refresh` has Spark forget them.
 
@@ -120,7 +120,7 @@ def observe_beside(
 
 
 def _shared(warehouse: Warehouse, listing: str, info: TableInfo, before: Fingerprint | None) -> tuple[Any, ...] | None:
-    """The list of another model of the invocation, where it says that nothing is new since the last run."""
+    """The answer that another model of the invocation got for a listing; None unless it equals the state `before`."""
     found: tuple[Any, ...] | None = warehouse.shared().find(listing)
     if found is None or before != FilesFingerprint(file_lists.summarized(found).files, form_of(info)):
         return None
@@ -299,7 +299,7 @@ def count_rows(
 
 
 def _count(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> str:
-    """A query of the number of rows to read. A subquery is a job: only the sum of rows that came and went has them."""
+    """A query of the number of rows to read. A subquery is a job of Spark, so only a sum of two counts has any."""
     if isinstance(added, AddedRows):
         both = [f"SELECT count(*) FROM {source}" for source in (added.came, added.went) if source]
         return both[0] if len(both) == 1 else f"SELECT {' + '.join(f'({one})' for one in both)}"

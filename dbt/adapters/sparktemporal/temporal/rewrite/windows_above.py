@@ -28,7 +28,7 @@ _NONE = exp.null()
 
 
 def with_window_above(select: exp.Select, visible: list[exp.CTE]) -> exp.Select:
-    """A SELECT with the predicates over the clock of the SELECTs below in its own WHERE, in place. Raises Stays."""
+    """Move the predicates over the clock from the SELECTs below a SELECT to its WHERE, in place. Raises Stays."""
     return _flat(select, visible, count())
 
 

@@ -27,7 +27,7 @@ from .scope import Describe, Source, around, is_lambda_variable, resolve
 class Scopes:
     """Resolves the columns of a SELECT and of its subqueries.
 
-    sources: those of the SELECT, which need not have its FROM any more. ctes: the CTEs in its scope.
+    sources: the sources of the SELECT, whose FROM may be gone already. ctes: the CTEs in the scope of the SELECT.
     """
 
     def __init__(self, select: exp.Select, sources: Sequence[Source], describe: Describe, ctes: list[exp.CTE]) -> None:
@@ -65,7 +65,7 @@ class Scopes:
         return resolve(column, self._sources_of(scope)) is not None or _is_alias(column, scope)
 
     def is_ambiguous(self, column: exp.Column, scope: exp.Select) -> bool:
-        """Whether a name without a qualifier is that of columns of several relations of a SELECT."""
+        """Whether several relations of a SELECT have a column with this name. False for a name with a qualifier."""
         if len(column.parts) > 1 or any(map(only_filters, scope.args.get("joins") or [])):
             return False
         found = [s.name for s in self._sources_of(scope) if folded(column.name) in map(folded, s.columns)]
@@ -133,7 +133,7 @@ def unknown_columns(query: exp.Query, describe: Describe) -> Iterator[exp.Column
 
 
 def _with_all_sources(scope: exp.Select) -> exp.Select:
-    """A copy with the right sides of SEMI and ANTI joins among its sources: their ON may name these."""
+    """A copy with the right sides of SEMI and ANTI joins among its sources: the ON of a join names both sides."""
     copy = scope.copy()
     for join in copy.args.get("joins") or []:
         if only_filters(join):

@@ -71,7 +71,7 @@ class _Use:
 
 
 def _stored_names(uses: Sequence[_Use], sources: Sources) -> dict[tuple[int, str], str]:
-    """(source, column) -> its name in the stored rows: its own, or prefixed by the source where it is not free."""
+    """(source, column) -> the name of the stored column: the column's own, or `source_column` if that is not free."""
     stored: dict[tuple[int, str], str] = {}
     taken: set[str] = set()
     for source, name in dict.fromkeys((use.source, use.name) for use in uses):

@@ -95,9 +95,9 @@ def _child(depths: Sequence[int], at: int) -> int | None:
 
 
 def _output(operator: str, given: str | None) -> str | None:
-    """The columns of an operator as `Project` prints a list of them; None where its text does not tell.
+    """The columns of an operator, written as in a `Project`; None where the operator's text does not tell.
 
-    given: the columns of its first child.
+    given: the columns of the operator's first child.
 
     >>> _output("Relation s.t[a#1,b#2L] parquet", None), _output("Project [a#1, (b#2L + 1) AS c#3L]", None)
     ('a#1, b#2L', 'a#1, c#3L')

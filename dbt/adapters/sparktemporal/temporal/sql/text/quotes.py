@@ -3,8 +3,8 @@
     cast('7' as int) < x::int    prints as CAST('7' AS INT) < CAST(x AS INT), and is quoted as it was written
 
 Names and literals keep their offsets in the text when trees are copied and changed. A quote is the smallest piece of
-text that holds these offsets and parses as the same tree. So a tree that a rewrite has made has no quote; of a query
-that a rewrite has changed, the query that it was is quoted.
+text that holds these offsets and parses as the same tree. So a tree that a rewrite has made has no quote. If a rewrite
+has changed a query of the author, the quote is the author's query.
 """
 
 from __future__ import annotations
