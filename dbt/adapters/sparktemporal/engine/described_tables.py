@@ -70,9 +70,9 @@ def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
 
 
 def forget_named(warehouse: Warehouse, sql: str) -> bool:
-    """Have the session forget the tables that a text names with a schema, as another session may have altered them.
+    """Make the session forget the tables that a text names with a schema -> whether old columns were remembered.
 
-    -> whether the session, or another model of the invocation, remembered other columns than a table has.
+    Another session may have altered a table. The columns that other models of the invocation were told count, too.
     """
     named: dict[str, None] = {}
     with suppress(Refusal):

@@ -43,7 +43,7 @@ def is_explanation(shown: tables.Table) -> bool:
 
 
 def for_people(shown: tables.Table) -> tables.Table:
-    """An explanation without its columns of numbers, which the words of a row tell too, except the bytes of inputs."""
+    """An explanation without its columns of numbers. Its words tell these numbers too, except the bytes of inputs."""
     return shown.select(_WORDS)
 
 
@@ -89,7 +89,7 @@ def _kept(run: Writer) -> Iterator[Row]:
 
 
 def _read(run: Writer) -> Iterator[Row]:
-    """The way of the run, how each input is read, and why."""
+    """Rows about the way of the run, and about how and why each input is read."""
     if chosen := ways.told(run.plan):
         yield "way", *chosen
     for one in input_reads(run.plan.capture):

@@ -56,7 +56,7 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str], views_in: str 
 
 @dataclass(frozen=True)
 class Replaced:
-    """The statements after a model was replaced. is_dropped: they drop the model; else they restore its view."""
+    """The statements after a model was replaced. is_dropped: whether they drop the model."""
 
     statements: Sequence[Statement] = ()
     is_dropped: bool = False
@@ -65,9 +65,13 @@ class Replaced:
 def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: bool) -> Replaced:
     """The statements after a run of a model that was a temporal_view and has another materialization now.
 
-    After a run that succeeded and made the new relation, they drop all other relations of the temporal_view. Where the
-    run dropped the view and created nothing in its place, the view is created again, and answers as before. In any
-    other case there are none. failed: whether the run failed.
+    | the run | the statements |
+    |---|---|
+    | succeeded, and made the new relation | drop all other relations of the temporal_view |
+    | dropped the view, and made nothing in its place | create the view again |
+    | did anything else | none |
+
+    failed: whether the run failed.
     """
     there = Identifiers(warehouse.tables(target.schema, target.model))
     if target.model not in there:
@@ -113,7 +117,7 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
 
 
 def _tables(warehouse: Warehouse, target: ModelRelations, state: State | None, names: Identifiers) -> list[str]:
-    """The tables of a model: those that its state names, and those that carry its mark."""
+    """The tables of a model: each is named by the state of the model, or has the mark of the model."""
     known = Identifiers([*state.tables, *(name for name, _ in state.retired)] if state else [])
     born = [name for name in names if chain_rules.born_of(target.model, name) is not None]
     return [name for name in born if name in known or ownership.is_marked(warehouse, target, name)]

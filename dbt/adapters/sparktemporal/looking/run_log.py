@@ -21,7 +21,7 @@ Run = Mapping[str, Any]
 
 
 def name_of(target: ModelRelations) -> str:
-    """How the runs of a model are named in the file."""
+    """The name of a model in the file: schema.model."""
     return f"{target.plain_schema}.{target.model}"
 
 
@@ -44,7 +44,7 @@ def append(folder: Path, target: ModelRelations, invocation: str, ran_at: int, r
 
 
 def runs(folder: Path, most: int) -> Mapping[str, Sequence[Run]]:
-    """The latest runs of each model by its name, the last one first."""
+    """`name_of` a model -> its latest runs, `most` of them at most, the latest first. Empty without a readable file."""
     found: dict[str, list[Run]] = {}
     try:
         lines = (folder / FILE).read_text().splitlines()

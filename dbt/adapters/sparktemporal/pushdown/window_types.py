@@ -55,7 +55,7 @@ def window_types(
 
 
 def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Columns, and fields of columns by their longest names."""
+    """The columns in an expression. For a field of a column, the whole name: `a.b.c`, and not `a`."""
     if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
         return
     if isinstance(node, exp.Column) or isinstance(node, exp.Dot) and _is_name(node):

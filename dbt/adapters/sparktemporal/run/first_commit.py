@@ -30,7 +30,7 @@ _UNTOLD = (
 
 
 def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
-    """The verb of the first commit of a model. Raises Refusal where the catalog can keep no commit."""
+    """The statement of a model's first commit: CREATE_VIEW or CREATE_TABLE. Raises Refusal if neither works."""
     if not warehouse.catalog_is_named():
         return CREATE_VIEW
     why = warehouse.once(f"views of {target.schema}", lambda: _refusal_of_a_view(warehouse, target))

@@ -135,7 +135,7 @@ def _delta(warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersio
 
 
 def _delta_feed(name: str, old: int, new: int, operations: set[str], columns: Sequence[str]) -> Told:
-    """The rows added and removed, by the change data feed. operations: of the commits after the old version."""
+    """The rows added and removed, by the change data feed. operations: the kinds of the commits after `old`."""
     others = sorted(operations - _DELTA_WRITES)
     if others:
         return f"after version {old} came {', '.join(others)}", None

@@ -126,8 +126,8 @@ class _Sequencing:
     def side(self, query: exp.Expr, name: str) -> tuple[exp.Expr, Names]:
         """A side of a set operation with the instant as its last column, and the names of its other columns.
 
-        A side that has a WITH, or becomes a set operation here, is put in parentheses. A side that was a set operation
-        without parentheses stays without.
+        A side that has a WITH, or becomes a set operation here, is put in parentheses. A set operation that had no
+        parentheses gets none.
         """
         is_bare = isinstance(query, exp.SetOperation) and not query.args.get("with_")
         found, names = self.query(query, name)

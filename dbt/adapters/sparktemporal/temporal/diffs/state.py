@@ -189,7 +189,7 @@ class State:
 
     @property
     def beside_chains(self) -> tuple[str, ...]:
-        """The tables that temporal_consolidate, which writes only the chains anew, leaves as they are."""
+        """The tables of manifest, statistics, late rows and epochs. temporal_consolidate leaves them as they are."""
         late = [name for name, _ in self.late.tables] if self.late else []
         return (*filter(None, (self.manifest, self.statistics)), *late, *(t for e in self.past for t in e.tables))
 
@@ -206,7 +206,7 @@ class State:
 
     @property
     def expires(self) -> int | None:
-        """`answers_until` for people; None also where the only limit is YEARS_END, where searches of instants end."""
+        """`answers_until` as shown to people: None also for a model that is limited only by YEARS_END."""
         until = self.answers_until
         return None if until is None or until >= YEARS_END - 1 else until
 

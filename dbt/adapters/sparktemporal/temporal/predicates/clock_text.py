@@ -29,7 +29,7 @@ def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
 
 
 def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:
-    """As `written_at`, printed from the tree; `same_query.check` compares both. local_timestamps: see `timestamps`."""
+    """The text of `written_at`, printed from the tree, for `same_query.check`. local_timestamps: see `timestamps`."""
     starts = {start: kind for (start, _), kind in zip(mz_now_spans(model.text), kinds, strict=True)}
 
     def replaced(call: exp.Expr) -> exp.Expr:

@@ -38,7 +38,7 @@ class RowExpressions:
     variable: Variable | None = None
 
     def arms(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, str, RowExpressions]]:
-        """(node, key, the row expressions under the conditions that hold there) of each part of a CASE."""
+        """For each part of a CASE: (the node that has the part, the key of the part, the row expressions there)."""
         branches, default = branches_of(node)
         before = self
         for branch in branches:
@@ -94,7 +94,7 @@ class RowExpressions:
         return node
 
     def _hoisted_fields(self, node: exp.Expr, of: exp.Expr) -> exp.Expr:
-        """`hoisted` for an expression of fields, such as `year(t) * 100 + month(t)`: parts of the instant `t` alone.
+        """`hoisted` for an expression of fields, such as `year(t) * 100 + month(t)`: only parts of `t` become columns.
 
         Constants stay, because `ordered` knows the order of the expression from their values and types.
         """

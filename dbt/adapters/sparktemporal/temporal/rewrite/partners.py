@@ -53,7 +53,7 @@ class Partners:
     select: exp.Select
 
     def covered(self, alias: str, present: bool) -> tuple[exp.Subquery, exp.Expr, list[exp.Expr]]:
-        """(the times with or without a partner as a derived table, the ON of its join, the conditions in the WHERE)."""
+        """A join with the times when a partner is there, or is not (`present`): (derived table, ON, WHERE)."""
         times = parse(self.times.islands() if present else self.times.gaps())
         column = partial(column_of, alias)
         on: list[exp.Expr] = list(self.outer_only)
@@ -192,7 +192,7 @@ _SLACK_MS = 2 * DAY_MS
 
 
 def _lasting(compared: Comparison, column: str, is_timestamp: bool) -> str:
-    """SQL of the condition that a partner is still there when a run begins, over the column of an operand."""
+    """SQL over the column of an operand: whether the partner is still there when a run begins."""
     run = f"timestamp_millis({coverage_sql.RUN})" if is_timestamp else coverage_sql.RUN
     unless = f"{quote(column)} IS NULL OR " if compared.optional else ""
     return f"({unless}{quote(column)} >= {run})"

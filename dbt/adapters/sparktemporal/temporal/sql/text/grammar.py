@@ -92,7 +92,7 @@ class VerbatimSpark(Spark):
             return pipes.lateral(self) or super()._parse_lateral()
 
         def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
-            """A number with a suffix (`1L`) is a cast that prints as it was written."""
+            """Build a cast. The cast of a number with a suffix (`1L`) remembers how it was written."""
             suffix = self._prev
             cast = super().build_cast(strict, **kwargs)
             if self._tokens[self._index - 2].start == suffix.start:
@@ -156,7 +156,7 @@ class VerbatimSpark(Spark):
             return super().cast_sql(expression, safe_prefix)
 
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
-        """Keywords are names beside a dot (`s.union`, `union.id`); `window` is a name except in a WINDOW clause."""
+        """The tokens of a text. A keyword beside a dot is a name; `window` is one except in a WINDOW clause."""
         tokens = literals.whole(super().tokenize(sql, dialect), sql)  # type: ignore[arg-type]  # as sqlglot calls it
         for at, token in enumerate(tokens):
             if token.token_type not in _NAMES and token.text.isidentifier() and _is_name(tokens, at):

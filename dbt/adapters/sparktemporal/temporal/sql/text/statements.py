@@ -139,7 +139,7 @@ def references_in(trees: Iterable[exp.Expr], catalog: str) -> list[Reference]:
 
 
 def replaced(sql: str, queries: Mapping[str, str], catalog: str) -> str:
-    """A statement with queries (in parentheses) in place of relations. queries: by `identifiers.key`.
+    """A statement with queries in place of relations. queries: `identifiers.key` -> a query in parentheses.
 
     >>> replaced("select s.m.id, x.id from S.`M` join s.m x join m", {"s.m": "(q)"}, "c")
     'select m.id, x.id from ((q) AS `M`) join (q) x join m'
