@@ -51,8 +51,7 @@ def inline_upstreams(
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> (the text with queries in place of temporal inputs, a warehouse that knows them, the as-of).
 
-    The as-of (ms) is `as_of`, or the latest frontier of an input, if that frontier is later. `Stack.at` sets the
-    instant of the reads afterwards.
+    The as-of is that of `latest`. `Stack.at` sets the instant of the reads afterwards.
     below, between: see `stacked.opened`. sampled: see `inlined`.
     Raises TemporalError for an input that has not run, and for a frontier CLOCK_SKEW_MS or more after the as-of.
     """
@@ -62,14 +61,23 @@ def inline_upstreams(
     states = {}
     for key, state in found.items():
         states[key] = _known(target.model, key, state)
-        _refuse_earlier(target.model, key, states[key], as_of, CLOCK_SKEW_MS)
-        as_of = max(as_of, states[key].frontier)
         if view_sql.evaluates(states[key]):
             session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
     if not states:
         return sql, warehouse, as_of
+    as_of = latest(target.model, states, as_of)
     sql = inlined(sql, states, warehouse.catalog(), sampled)
     return sql, warehouse.over(_stack(warehouse, states, old, as_of)), as_of
+
+
+def latest(model: str, states: Mapping[str, State], as_of: int) -> int:
+    """The as-of of a run (ms): `as_of`, or the latest frontier of an input, if that frontier is later.
+
+    Raises TemporalError for a frontier CLOCK_SKEW_MS or more after `as_of`, whatever the other frontiers are.
+    """
+    for name, state in states.items():
+        _refuse_earlier(model, name, state, as_of, CLOCK_SKEW_MS)
+    return max(as_of, *(state.frontier for state in states.values()))
 
 
 def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
