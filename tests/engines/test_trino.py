@@ -130,10 +130,11 @@ def test_random_residuals(project: Project, port: int) -> None:
         for turn in range(int(os.environ.get("TRINO_DRAWS", "60"))):
             if turn % 40 == 0:
                 table = f"rows_{ansi}_{turn}".lower()
-                project.sql(f"CREATE TABLE {{s}}.{table} USING iceberg AS {rows_of(rng)}")
+                drawn = rows_of(rng)
+                project.sql(f"CREATE TABLE {{s}}.{table} USING iceberg AS {drawn}")
                 core = f'SELECT n, {items} FROM "{project.schema}"."{table}"'
-                columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, (kind, _) in COLUMNS.items())
-                project.spark.sql(f"SELECT n, {columns} FROM {project.schema}.{table}").createOrReplaceTempView(CORE)
+                # not the table: Spark 4.1 fails at some aggregates over tables of Iceberg, as it plans what to push down
+                project.spark.sql(drawn).createOrReplaceTempView(CORE)
             same += agree(project, ask, MICROS, Grammar(rng).query(), ansi, TRINO)
         print(f"{same} of {turn + 1} queries with Spark's answer, ANSI {ansi}")
         assert same >= 10
