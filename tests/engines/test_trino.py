@@ -133,7 +133,7 @@ def test_random_residuals(project: Project, port: int) -> None:
                 drawn = rows_of(rng)
                 project.sql(f"CREATE TABLE {{s}}.{table} USING iceberg AS {drawn}")
                 core = f'SELECT n, {items} FROM "{project.schema}"."{table}"'
-                # not the table: Spark 4.1 fails at some aggregates over tables of Iceberg, as it plans what to push down
+                # Spark 4.1 fails at some aggregates over tables of Iceberg, as it plans what to push down
                 project.spark.sql(drawn).createOrReplaceTempView(CORE)
             same += agree(project, ask, MICROS, Grammar(rng).query(), ansi, TRINO)
         print(f"{same} of {turn + 1} queries with Spark's answer, ANSI {ansi}")
