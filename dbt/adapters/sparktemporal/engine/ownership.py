@@ -1,4 +1,4 @@
-"""Ownership of relations: a run replaces or drops only what carries its model's mark, or what its state names.
+"""Ownership of relations: a run replaces or drops only relations that carry the model's mark, or that the state names.
 
 | relation | its mark |
 |---|---|
@@ -6,7 +6,7 @@
 | `<model>__diffs`, `<model>__late` | the property `mz_model`, the name of the model |
 | tables of a run: chains, lists of files, statistics, late rows, a long state | the property `mz_model` |
 | `<model>__lock` | the property `mz_run`, the run that holds it |
-| `<model>` | none: the relation of a model's own name is replaced, as dbt does with any model |
+| `<model>` | none is needed: the relation of a model's own name is replaced, as dbt does with any model |
 """
 
 from __future__ import annotations
@@ -60,6 +60,6 @@ def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
 
 
 def refuse_foreign_lock(target: ModelRelations, properties: Mapping[str, str]) -> None:
-    """Raise ForeignRelation where no run made `<model>__lock`, however old the relation is."""
+    """Raise ForeignRelation for a `<model>__lock` that no run made. properties: those of the relation."""
     if "mz_run" not in properties:
         raise ForeignRelation(target.name("__lock"), target.model)

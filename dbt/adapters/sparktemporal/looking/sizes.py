@@ -36,7 +36,7 @@ class Stored:
 
 
 def chains_of(state: State, file_format: str) -> list[Stored]:
-    """The chains of a model. file_format: the config."""
+    """The chains of a model, all of the format that the config `file_format` names."""
     return [
         Stored(f"{state.schema}.{quote(c.table)}", file_format, _HIDDEN in Identifiers(n for n, _ in core.columns))
         for core in state.cores

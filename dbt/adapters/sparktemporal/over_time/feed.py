@@ -91,7 +91,7 @@ def _sources(
     verify: bool | None,
     each_change: bool,
 ) -> tuple[list[str], int | None]:
-    """(queries of updates, an instant in ms). The updates up to this instant are rows that the table already has."""
+    """(queries of updates, an instant (ms) or None). Updates up to the instant repeat rows that the table has."""
     what, by_key = f"temporal_feed of {state.model}", request.envelope != envelopes.DIFFS
 
     def after(instant: int, snapshot: bool) -> list[str]:

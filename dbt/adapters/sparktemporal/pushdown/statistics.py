@@ -64,9 +64,10 @@ class Measured:
 def chosen(
     wants: Mapping[str, exp.Expr], types: Mapping[str, str], hints: Sequence[str], functions: frozenset[str]
 ) -> list[str]:
-    """The wanted expressions to measure: all times, then at most `MOST_LEAVES` others, of hinted columns first.
+    """The expressions to measure: all times, then at most `MOST_LEAVES` others, those over hinted columns first.
 
-    types: of the expressions. hints: names of columns. functions: Spark's own; a call of another one is not measured.
+    wants: text -> expression. types: text -> Spark type. hints: names of columns.
+    functions: Spark's own functions. An expression that calls any other function is not measured.
     """
     hinted = {hint.lower() for hint in hints}
     kept = []
@@ -74,7 +75,7 @@ def chosen(
         kind = types.get(text, "")
         if not kind.startswith(_ORDERED) or "collate" in kind or nondeterministic(node) is not None:
             continue
-        if not all(_is_of_arguments(n, functions) for n in node.walk() if isinstance(n, exp.Anonymous)):
+        if not all(_depends_on_arguments_alone(n, functions) for n in node.walk() if isinstance(n, exp.Anonymous)):
             continue
         is_hinted = any(column.name.lower() in hinted for column in node.find_all(exp.Column))
         kept.append((not kind.startswith(_TIME), not is_hinted, text))
@@ -83,8 +84,8 @@ def chosen(
     return times + others[:MOST_LEAVES]
 
 
-def _is_of_arguments(call: exp.Anonymous, functions: frozenset[str]) -> bool:
-    """Whether the value of a call is decided by its arguments alone. functions: those of Spark itself."""
+def _depends_on_arguments_alone(call: exp.Anonymous, functions: frozenset[str]) -> bool:
+    """Whether the arguments of a call alone decide its value. functions: Spark's own functions."""
     called = known_function(call.name, len(call.expressions))
     return not isinstance(call.parent, exp.Dot) and called.name in functions and not called.depends_on
 

@@ -41,17 +41,17 @@ class Host(Protocol):
         """The temporal views around a model, and what is known of its inputs; `Neighbours()` if nothing is known."""
 
     def say(self, line: str) -> None:
-        """A line for the log."""
+        """Write a line to the log."""
 
 
 def run_model(
     host: Host, model: str, sql: str, as_of: Any = None, full_refresh: bool = False, project: str = ""
 ) -> dict[str, Any]:
-    """One run of a model -> what it did, as in run_results.json (`run.report`).
+    """Run a model once -> the facts of the run, as in run_results.json (`run.report`).
 
     sql: the query with mz_now(). as_of: the instant of the run, as text or ms; None for the engine's clock.
-    project: the name of whoever runs the model; no project drops the tables of another.
-    Raises Refusal and TemporalError; the lock is given back, and tables that no commit names are dropped.
+    project: the project that the model belongs to; no project drops the tables of another project.
+    Raises Refusal and TemporalError. A run that fails before its commit drops its tables; the lock is given back.
     """
     warehouse, target, config = Warehouse(host.rows), host.relations(model), host.config(model)
     clock = warehouse.clock()

@@ -26,7 +26,7 @@ from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
 from ..temporal.predicates.interval_units import may_have_months
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
 from ..temporal.predicates.moving import Moving
-from ..temporal.predicates.near import has_slack, is_read_otherwise
+from ..temporal.predicates.near import has_slack, is_left_to_reads
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
@@ -88,7 +88,7 @@ def _typed_step(step: MonotoneComparison, judged: Condition, types: list[str], z
     try:
         return _searched(step, judged, types, zone)
     except Refusal as why:
-        if not is_read_otherwise(step.function):
+        if not is_left_to_reads(step.function):
             raise
         calls = tuple(call.meta["start"] for call in mz_now_calls(step.function))
         raise Unlistable(why.code, why.found, why.why, why.instead, calls) from None

@@ -16,15 +16,14 @@ from ..temporal.sql.text.identifiers import Identifiers
 
 @dataclass(frozen=True)
 class StandingViews:
-    """The views of a model in their schema.
-
-    target: the names of the views. names: the relations of the schema. known: the relations of the schema as dbt lists
-    them, None for no list.
-    """
+    """The views of a model in their schema."""
 
     warehouse: Warehouse
+    #: the names of the views
     target: ModelRelations
+    #: the relations of the schema
     names: Identifiers
+    #: the relations of the schema as dbt lists them, None for no list
     known: KnownRelations | None = None
 
     def has(self, suffix: str) -> bool:
@@ -35,16 +34,16 @@ class StandingViews:
         return self.warehouse.view(self.target.name(suffix)) if self.has(suffix) else None
 
     def is_known(self, suffix: str, text: str) -> bool:
-        """Whether dbt's list shows a view of this text. The list does not tell the docs of a view."""
+        """Whether dbt's list shows that the view has this text. The list does not show the comments of a view."""
         return self.has(suffix) and self.known is not None and self.known.is_view(f"{self.target.model}{suffix}", text)
 
     def changed(
         self, what: str, suffix: str, text: str, mark: bool = True, like: ViewInfo | None = None
     ) -> list[Statement]:
-        """The statement that gives a view its text, if the view is missing or has another text.
+        """The statement that gives a view its text; [] where the view has the text already.
 
-        mark: whether the statement marks the owner, where the statement has properties. like: another view of the model
-        that is known. The statement then has the verb that replaces this other view, which saves a question to Spark.
+        mark: whether a statement other than ALTER VIEW marks the owner.
+        like: another view of the model, for its verb. The view itself is then not asked about, and its text replaced.
         """
         if like is None and self.is_known(suffix, text):
             return []

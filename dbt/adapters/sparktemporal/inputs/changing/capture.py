@@ -286,7 +286,7 @@ def _changed(
     is_listed = old.manifest in Identifiers(request.existing)
     is_gone = asked and old.manifest and not is_listed and not warehouse.tables(target.schema, old.manifest)
     files = Manifest.of(target, old.manifest, old.files) if asked and not is_gone else None
-    changes = input_changes.apart(
+    changes = input_changes.readable_together(
         {name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
     )
     if warehouse.stack:

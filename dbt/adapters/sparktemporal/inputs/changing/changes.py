@@ -55,7 +55,7 @@ class InputChange:
 
 @dataclass(frozen=True)
 class Look:
-    """The state of an input after a run has read the input."""
+    """A comparison of an input after a run with the input as the run read it."""
 
     #: whether something that was read is gone
     moved: bool = False
@@ -170,11 +170,11 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
     return _change_of_files(warehouse, seen, then, before)
 
 
-def apart(changes: Mapping[str, InputChange]) -> dict[str, InputChange]:
-    """The changes, with full reads in place of changes that one statement cannot read together.
+def readable_together(changes: Mapping[str, InputChange]) -> dict[str, InputChange]:
+    """The changes by input; inputs whose changes one statement cannot read together get full reads instead.
 
-    Where a statement reads one table under several options, Spark takes the first options at all places. So a table
-    that is read by several changed branches is read in full.
+    Where a statement reads one table under several options, Spark takes the first options at all places. So a table of
+    which the model reads several branches that changed is read in full.
     """
     read: dict[str, set[delta_query.AddedRows]] = {}
     for change in changes.values():

@@ -40,11 +40,11 @@ _OPENED = "mz_view "
 def opened(
     warehouse: Warehouse, model: str, sql: str, below: Sequence[ModelRelations], between: Sequence[ModelRelations]
 ) -> tuple[str, dict[str, State | None]]:
-    """(a model's text with views opened, the temporal_views that the text names then: key -> state). Raises Refusal.
+    """Put the texts of views in place of their names -> (the model's text, the temporal_views in it: key -> state).
 
-    An opened view has its text in place of its name; the outermost views are opened first. The state is None where
-    nothing was committed. below: the temporal_views that the model may name. between: the plain views over them.
-    Spark's plans tell the views that a view names.
+    The outermost views come first; Spark's plans tell the views below a view. A temporal_view that was never committed
+    has the state None. below: the temporal_views that the model may name. between: the plain views over temporal_views.
+    Raises Refusal.
     """
     catalog = warehouse.catalog()
     temporal, views = {one.key: one for one in below}, {one.key: one for one in between}
@@ -111,9 +111,10 @@ def _opened_in(sql: str) -> Iterator[tuple[str, str]]:
 def _opened(
     warehouse: Warehouse, model: str, view: ModelRelations, may_be_none: bool, prefix: str
 ) -> tuple[str, list[ModelRelations]] | None:
-    """(the text in place of a view, the views below it). The text is a query; for a clone, the cloned relation's name.
+    """(the text in place of a view, the views that the view reads). A clone's text is the name of the cloned relation.
 
-    None for a view that reads no temporal_view, and for a missing view if `may_be_none`. prefix: for names of CTEs.
+    None for a view that reads no temporal_view. may_be_none: None for a missing view, instead of a Refusal.
+    prefix: the beginning of the names of the text's CTEs.
     """
     name = identifiers.dotted(identifiers.parts(view.name()))
     try:

@@ -98,7 +98,10 @@ def as_updates(core: CoreState, schema: str) -> str:
 
 
 def _output(state: State, reads: dict[str, str]) -> str:
-    """The residual over the reads; columns get aliases only where the residual does not name them itself."""
+    """The query of the residual. reads: the placeholder of a core -> SQL of the core's rows.
+
+    Columns get aliases only where the residual does not name them itself.
+    """
     residual = at_instant(parse(state.residual), live_instant(state))
     body = inline_upstreams(residual, reads)
     names = [n for n, _ in state.columns]

@@ -75,7 +75,10 @@ class Side:
         return replace(self.and_(), is_increasing=not self.is_increasing)
 
     def and_(self, added: tuple[exp.Expr, ...] = ()) -> Side:
-        """The side with more operands. Operands that are added to a date do not depend on the zone."""
+        """A function of this side, with more operands: `truncates`, `of_days` and `is_text` do not hold any more.
+
+        Operands that are added to a date are left out, because they do not depend on the zone.
+        """
         added = () if self.dated else added
         return Side(
             self.is_increasing, self.added + added, dated=self.dated, months=self._months(), of_fields=self.of_fields
@@ -185,7 +188,7 @@ def _chosen(node: exp.Case | exp.If) -> Side:
 
 
 def _one_of(node: exp.Expr, values: Sequence[exp.Expr]) -> Side:
-    """One of several values, some of which are functions of the clock that all rise or all fall."""
+    """The side of a choice among values. Raises Unlistable unless the values with the clock all rise or all fall."""
     sides = [side(value) for value in values if has_clock(value)]
     if len({(s.is_increasing, s.is_text) for s in sides}) != 1:
         raise not_listable(node, "it rises with the clock in one part and falls in another")
@@ -235,7 +238,7 @@ def _refusal_of_call(node: exp.Expr, called: Function) -> Unlistable:
 
 
 def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
-    """A call that is monotone in an argument. unit: the unit that the call names, or ""."""
+    """The side of a call that is monotone in `argument`. unit: the unit that the call names, or ""."""
     moves, of_days = number_side(argument), called.local is Local.UNIT and unit in UNITS_OF_DAYS
     if counts_days(node):
         moves = moves.to_days()
@@ -253,7 +256,7 @@ def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasin
 
 
 def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
-    """Division by a literal n or -n, n >= 1. A product, or a smaller divisor, may wrap around in a BIGINT."""
+    """The side of a division by a literal n or -n, n >= 1. By a smaller n the result may wrap around in a BIGINT."""
     divisor = divisor.unnest()
     negative = isinstance(divisor, exp.Neg)
     number = divisor.this if negative else divisor

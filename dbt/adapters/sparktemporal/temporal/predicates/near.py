@@ -17,8 +17,8 @@ from ..sql.functions.row import Local
 #: longer leaps than these are no daylight saving (s)
 _LONGEST = 3 * 3_600
 _QUARTER = 900
-#: a key in the meta of a call of mz_now(): reads may evaluate the predicate around it, see `is_read_otherwise`
-READ_OTHERWISE = "mz_read_otherwise"
+#: a key in the meta of a call of mz_now(): reads may evaluate the predicate around it, see `is_left_to_reads`
+LEFT_TO_READS = "mz_left_to_reads"
 
 
 def is_regular(change: Change) -> bool:
@@ -32,14 +32,11 @@ def has_slack(node: exp.Expr) -> bool:
     return any((called := function(part)) is not None and called.slack for part in node.walk())
 
 
-def is_read_otherwise(node: exp.Expr) -> bool:
-    """Whether reads may evaluate a predicate with this function, where its changes in the zone cannot be listed.
-
-    Any other predicate with such changes is refused.
-    """
+def is_left_to_reads(node: exp.Expr) -> bool:
+    """Whether a comparison with this function, whose changes cannot be listed, is left to reads instead of refused."""
     for part in node.walk():
         called = function(part)
-        if isinstance(part, (exp.Case, exp.Tuple)) or READ_OTHERWISE in part.meta:
+        if isinstance(part, (exp.Case, exp.Tuple)) or LEFT_TO_READS in part.meta:
             return True
         if called is not None and (called.picks or called.slack or called.local is Local.ZONE):
             return True

@@ -26,7 +26,7 @@ from sqlglot import exp
 from ..predicates.elements import names_variable
 from ..predicates.logic import both_bounds, comparison
 from ..predicates.monotonicity import is_side
-from ..predicates.near import READ_OTHERWISE
+from ..predicates.near import LEFT_TO_READS
 from ..sql.functions.calls import is_aggregate_call, nondeterministic
 from ..sql.names.bind import typed_columns
 from ..sql.names.ctes import visible_ctes
@@ -151,7 +151,7 @@ def _of(
     text = _PASSES if is_true and quantifier == _EXISTS else _EXACT[quantifier]
     found = filled(text.format(op=operator), {"mz_edge": edge, "mz_clock": clock, "mz_a": array})
     for now in mz_now_calls(found):
-        now.meta[READ_OTHERWISE] = True
+        now.meta[LEFT_TO_READS] = True
     return found
 
 

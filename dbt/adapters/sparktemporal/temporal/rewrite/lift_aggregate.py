@@ -43,8 +43,9 @@ class Lifted(NamedTuple):
 
 
 def lift(core: Core, node: exp.Select, tree: exp.Expr, given: Given) -> tuple[Core, exp.Select, exp.Select] | None:
-    """A linear core, whose place in the residual `tree` is `node` -> (core, the aggregation, its replacement).
+    """Lift a linear core to the aggregation above -> (the lifted core, the aggregation, the aggregation's replacement).
 
+    node: the core's place in the residual `tree`.
     None unless exactly one aggregation reads all rows of the core. Raises NoSum when the aggregation needs the rows.
     """
     found = only_reader(node, tree) if is_whole(core, node) else None
@@ -64,8 +65,9 @@ def is_whole(core: Core, place: exp.Select) -> bool:
 def climb_all(
     cores: list[Lifted], reader: exp.Select, item: exp.Expr, tree: exp.Expr, describe: Describe
 ) -> tuple[list[Lifted], exp.Select, exp.Expr] | None:
-    """Lift cores from the SELECT `reader` on -> (cores, the aggregation over them, item of its FROM).
+    """Lift cores to the next aggregation above -> (the lifted cores, the aggregation, the item of its FROM).
 
+    reader, item: the SELECT right above the cores, and the item of its FROM.
     None where a SELECT on the way does not keep the rows, or is not read by exactly one SELECT.
     """
     while not makes_groups(reader):
@@ -79,7 +81,10 @@ def climb_all(
 
 
 def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -> Lifted | None:
-    """A core one SELECT further up; None unless the SELECT keeps rows. item: the item of its FROM with the core."""
+    """A core lifted through the SELECT `reader`. item: the item of the SELECT's FROM that reads the core.
+
+    None unless the SELECT keeps rows one by one, has no clock and nothing nondeterministic, and its stars are known.
+    """
     above = _over(one.plain, reader, item)
     if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
         return None
@@ -93,7 +98,7 @@ def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -
 
 
 def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, given: Given) -> tuple[Core, exp.Select]:
-    """A core kept per group of the aggregation that reads the core, and the aggregation over it. Raises NoSum."""
+    """(a core kept per group of the aggregation `reader`, the SELECT over the groups). Raises NoSum."""
     alias = item.alias_or_name
     above = _over(one.plain, reader, item)
     if any(map(star_of, above.expressions)):

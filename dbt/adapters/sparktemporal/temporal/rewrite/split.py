@@ -199,7 +199,7 @@ def _scopes(tree: exp.Expr, calls: list[exp.Expr], given: Given) -> tuple[list[e
 
 
 def _beside_the_clock(select: exp.Select, owned: Sequence[tuple[exp.Expr, exp.Select | None, str]]) -> str:
-    """The reason why a SELECT with the clock in its WHERE is no core: the clock is also elsewhere in the SELECT."""
+    """The reason why a SELECT that filters rows by the clock is no core: the clock is also elsewhere. "" for a core."""
     if any(owner is select and place == _OUTER for _, owner, place in owned):
         return f"the clock is {_OUTER} beside it"
     others = any(owner is not select and inside(call, select) for call, owner, _ in owned)

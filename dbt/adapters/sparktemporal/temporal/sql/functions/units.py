@@ -14,7 +14,7 @@ MINUTE, HOUR = 60 * SECOND, 3_600 * SECOND
 
 @dataclass(frozen=True)
 class Unit:
-    """One unit of time. The least and most length of n units count as n times those of one unit, also for months."""
+    """One unit of time. An interval of n units counts as n times `least` to n times `most` long, also for months."""
 
     name: str
     #: the least length of an interval of one unit (µs)
