@@ -15,7 +15,7 @@ from .kinds import BOOL, DATE, DECIMAL, FLOAT, INSTANT, INT, LOCAL, NULL, OTHER,
 #: forms that an engine may lack, or may compute otherwise than Spark
 FLOATS, SKIPS_NULLS, SEMI_JOINS, TOTALS, QUOTIENTS, MILLIS, NESTED_TEXTS = (
     "comparisons of doubles", "greatest and least", "semi and anti joins", "ROLLUP and CUBE", "quotients of decimals",
-    "unix_millis", "texts of arrays, maps and structs",
+    "milliseconds of a timestamp", "texts of arrays, maps and structs",
 )  # fmt: skip
 _INTS = {3: "TINYINT", 5: "SMALLINT", 10: "INTEGER"}
 _NESTED = (exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT)
