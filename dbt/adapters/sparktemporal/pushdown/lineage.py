@@ -70,7 +70,8 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
 def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Columns], ansi: bool = False) -> list[Place]:
     """The tables of a query whose files can be left out by statistics, each with its predicate.
 
-    columns: the (name, type) pairs of each table. ansi: whether a predicate with a subquery may raise an error.
+    columns: the (name, type) pairs of each table. ansi: whether an expression may raise an error. Then a
+    table whose predicate has a subquery is left out; otherwise that part of the predicate is.
     """
     query = query.copy()
     if not isinstance(query, exp.Select):

@@ -175,7 +175,7 @@ class Sargable(Kinds):
         return self._unless_wrapped(base, (side, at - by), bits, Fraction(1), by)
 
     def _unless_wrapped(self, base: exp.Expr, bound: Bound, bits: int, by: Fraction, plus: Fraction) -> str | None:
-        """SQL: base is in the bound, or `by * base + plus` wraps around in a type of this many bits."""
+        """SQL: base is in the bound, or `by * base + plus` wraps around in a type of this many bits beside the sign."""
         first, last = sorted(((-(2**bits) - plus) / by, (2**bits - 1 - plus) / by))
         (lowest, highest), (side, at) = self.reach(base), bound
         found = [self.number(base, (side, max(at, first) if side == MOST else min(at, last)))]

@@ -234,8 +234,9 @@ class SessionZone:
     def offsets(self, readings: Sequence[Reading], since: Callable[[Reading], int | None]) -> list[Offsets]:
         """Pairs of an offset (s) and its changes: of the session's zone, then of the zone of each reading.
 
-        The first pair has no changes. The others have the changes from `since` (ms) on. The offset of a reading in the
-        session's zone is 0 here, because the first pair has the offset of this zone.
+        The first pair has no changes. The pair of a reading has the changes from the instant `since(reading)` on (ms).
+        If no row decides the instant, it has only the changes that the clock can still meet. The offset of a reading in
+        the session's zone is 0, because the first pair has it.
         """
         found: list[Offsets] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
         for reading in readings:
@@ -248,7 +249,10 @@ class SessionZone:
         return found
 
     def guards(self, readings: Sequence[Reading]) -> tuple[Guard, ...]:
-        """The conditions on each row under which a step can be searched. Raises Refusal if the zone allows none."""
+        """The conditions on each row under which a step can be searched.
+
+        Raises Refusal where the zone breaks the order of a reading that no row decides, or breaks it for ever.
+        """
         found = []
         for reading in readings:
             first = self.first_of(reading)

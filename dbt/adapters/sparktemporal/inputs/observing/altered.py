@@ -1,4 +1,4 @@
-"""Make the session forget tables that another session altered. A hash, the form of a table, tells altered ones."""
+"""Make the session forget tables that another session altered. Such a table has another hash of its form, `form_of`."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
     SELECT k, upper(v) AS v FROM mz_core_c0 WHERE n > 1
       ->  SELECT k, upper(v) AS v, mz_from, mz_until FROM (the history of c0) WHERE n > 1
 
-Filters, projections, LATERAL VIEW, derived tables, CTEs and UNION ALL are row by row.
+Filters, projections, LATERAL VIEW, derived tables and UNION ALL are row by row. The residual has no CTEs here: the
+caller writes them as derived tables.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Without corrections (intervals with a negative mz_diff) a read is a filter. With a few corrections, the hashes of the
 corrections are broadcast: only rows with such a hash are summed, and all other rows pass through the filter alone. The
-hash stands in the join condition and is not a column. If the hash were a column, Spark's planning time would double
-with each hashed column that a query above renames. With many corrections, all rows are summed.
+hash of a row stands in the join condition alone. If that hash were a column of the rows, Spark's planning time would
+double with each hashed column that a query above renames. With many corrections, all rows are summed.
 
 A chain in buckets is read by two branches of a UNION ALL. Buckets are ordered as the ends of their intervals, so in the
 buckets after the bucket of t all intervals end after t. Only in the bucket of t are the ends compared with t:

@@ -144,7 +144,7 @@ def _rename(table: exp.Table, name: str) -> None:
 
 
 def alone(table: exp.Table) -> None:
-    """Empty the other branches of the UNION ALLs around a table: they hold no row of the table."""
+    """Leave only the branch of this table in each UNION ALL around it. The other branches are emptied."""
     node: exp.Expr = table
     while node.parent is not None:
         above = node.parent

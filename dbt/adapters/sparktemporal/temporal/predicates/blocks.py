@@ -119,7 +119,8 @@ def digits(value: Number, width: int = 1) -> Text:
 def cut(text: Text, start: int, length: int) -> Text:
     """`length` characters of a text from place `start` on. The first place is 1.
 
-    Raises NoForm where only a part of a number would remain, or where the text is too short.
+    Raises NoForm for a place before the first, where only a part of a number would remain, and beyond the known places
+    of a text that may be longer. A text of a known length gives what it has.
     """
     found: list[Block] = []
     at = 1
@@ -206,7 +207,10 @@ def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None
 
 
 def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bool:
-    """Whether year, month and day are a date in every year, if made of an instant on the day (of_month, of_day)."""
+    """Whether year, month and day are a date, whatever the year is.
+
+    29 February is one only as the day (of_month, of_day) of the instant from which the year comes.
+    """
     if not 1 <= month <= 12:
         return False
     same = (month, day) == (of_month, of_day) and year == counted(YEAR)

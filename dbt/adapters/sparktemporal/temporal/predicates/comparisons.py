@@ -72,7 +72,7 @@ def _parts(predicate: exp.Expr, inverted: bool = False) -> Iterator[exp.Expr]:
 
 
 def _negated(predicate: exp.Expr) -> exp.Expr:
-    """The negation of a part: a comparison with the clock if the negation is one, else the part under a NOT."""
+    """The negation of a part: a comparison of the clock by the opposite operator, unless that is <>; else a NOT."""
     node = predicate.unnest()
     found = comparison(node, inverted=True)
     written = predicate.parent if isinstance(predicate.parent, exp.Not) else not_(predicate)
@@ -84,8 +84,9 @@ def _negated(predicate: exp.Expr) -> exp.Expr:
 def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:
     """A conjunct with a clock -> (its comparisons with the clock, its parts without the clock), all joined by AND.
 
-    The result is None where the conjunct compares anything but a bare mz_now(): see `conditions`. `moves` is called
-    only with lengths of a day and more.
+    A comparison has mz_now() by itself on one side; a length that is added there moves to the other side. None for any
+    other conjunct, for <>, and for an OR but `x IS NULL OR …`: `conditions` is for these. `moves` is called only with
+    lengths of a day and more.
     """
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):
