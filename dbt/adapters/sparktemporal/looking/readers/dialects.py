@@ -199,7 +199,8 @@ TRINO = Dialect(
     stored="{column}",
     copies="unnest(sequence(1, {n}))",
     truth="({value} IS NOT DISTINCT FROM {truth})",
-    # NaN = NaN is false there; greatest(1, NULL) is NULL; a quotient of decimals is rounded to the larger scale
+    # NaN = NaN is false; greatest(1, NULL) is NULL; a quotient of decimals is rounded to the larger scale; ROLLUP takes
+    # columns alone; no SEMI JOIN, and no text of an array
     lacks=frozenset({FLOATS, SKIPS_NULLS, SEMI_JOINS, TOTALS, QUOTIENTS, MILLIS, NESTED_TEXTS}),
 )
 #: what `temporal_sql` takes -> the engine

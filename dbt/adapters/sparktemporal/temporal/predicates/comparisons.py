@@ -72,7 +72,10 @@ def _parts(predicate: exp.Expr, inverted: bool = False) -> Iterator[exp.Expr]:
 
 
 def _negated(predicate: exp.Expr) -> exp.Expr:
-    """The negation of a part: a comparison of the clock by the opposite operator, unless that is <>; else a NOT."""
+    """The negation of a part: `mz_now() > x` for `mz_now() <= x`.
+
+    A NOT stands around a part whose opposite operator is <>, and around a part that is no comparison with the clock.
+    """
     node = predicate.unnest()
     found = comparison(node, inverted=True)
     written = predicate.parent if isinstance(predicate.parent, exp.Not) else not_(predicate)
@@ -84,9 +87,9 @@ def _negated(predicate: exp.Expr) -> exp.Expr:
 def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:
     """A conjunct with a clock -> (its comparisons with the clock, its parts without the clock), all joined by AND.
 
-    A comparison has mz_now() by itself on one side; a length that is added there moves to the other side. None for any
-    other conjunct, for <>, and for an OR but `x IS NULL OR …`: `conditions` is for these. `moves` is called only with
-    lengths of a day and more.
+    A comparison has mz_now() by itself on one side; a length that is added there moves to the other side. The
+    result is None for another function of the clock, for <>, and for an OR that is not `x IS NULL OR …`: `conditions`
+    reads these conjuncts. `moves` is called only with lengths of a day and more.
     """
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):
