@@ -346,3 +346,14 @@ def test_what_is_refused(project: Project) -> None:
     project.spark.conf.set("spark.sql.caseSensitive", "true")
     project.run("-s", "m", "--full-refresh", now=T0)
     assert "differ in case for one" in refused("m")
+
+
+def test_trino_and_chains_that_are_not_icebergs(project: Project) -> None:
+    project.sql("CREATE TABLE {s}.p USING parquet AS SELECT 1 AS id, current_timestamp() AS ts")
+    project.model("m", f"select id from {project.schema}.p where mz_now() >= ts")
+    project.run(now=T0)
+    with pytest.raises(Refusal) as found:
+        sql_of(Warehouse(project.rows), project.target("m"), project.schema, "trino", T0, None)
+    lines = str(found.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["ST816 found", "why", "instead"]
+    assert "in the format parquet" in lines[0] and "Trino was tried with tables of Iceberg alone" in lines[1]

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.looking.other_engines import sql_of
 from dbt.adapters.sparktemporal.looking.readers.dialects import TRINO
 from support.instants import DAY, T0
@@ -138,16 +137,3 @@ def test_random_residuals(project: Project, port: int) -> None:
             same += agree(project, ask, MICROS, Grammar(rng).query(), ansi, TRINO)
         print(f"{same} of {turn + 1} queries with Spark's answer, ANSI {ansi}")
         assert same >= 10
-
-
-def test_chains_of_another_format(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    if project.connection.get("catalog"):
-        pytest.skip("a named catalog of Iceberg has no other format")
-    project.sql("CREATE TABLE {s}.p USING parquet AS SELECT 1 AS id, current_timestamp() AS ts")
-    project.model("m", f"select id from {project.schema}.p where mz_now() >= ts")
-    project.run(now=T0)
-    with pytest.raises(Refusal) as found:
-        printed(project, "m", T0)
-    lines = str(found.value).splitlines()
-    assert [line.split(":")[0] for line in lines] == ["ST816 found", "why", "instead"]
-    assert "in the format parquet" in lines[0] and "Trino was tried with tables of Iceberg alone" in lines[1]

@@ -13,9 +13,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import time
 import urllib.request
@@ -27,6 +25,7 @@ import pyspark
 import pytest
 
 from support.jars import jars
+from support.javas import java_of
 
 #: the catalog without views that is beside each other one of Iceberg
 FILES = "files"
@@ -224,14 +223,4 @@ def nessie(folder: Path, tables: dict[str, str]) -> Iterator[str]:
 
 
 def java_for_nessie() -> str:
-    """The first Java that is new enough: JAVA_HOME's, the one on PATH, then those that Debian and others install."""
-    homes = [Path(os.environ["JAVA_HOME"])] if "JAVA_HOME" in os.environ else []
-    on_path = [Path(found)] if (found := shutil.which("java")) else []
-    installed = sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
-    tried = {}
-    for java in [*(home / "bin" / "java" for home in homes), *on_path, *installed]:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True).stderr
-        tried[str(java)] = int(version[1]) if (version := re.search(r'version "(\d+)', told)) else 0
-        if tried[str(java)] >= NESSIE_JAVA:
-            return str(java)
-    raise AssertionError(f"Nessie needs Java {NESSIE_JAVA} or later, and these were found: {tried}")
+    return java_of("Nessie", NESSIE_JAVA)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 import socket
 import subprocess
@@ -18,25 +16,14 @@ from typing import Any
 import pytest
 
 from support.jars import jars
+from support.javas import java_of
 from support.named_catalogs import SERVED
 
-#: the Java that Trino needs, a year younger than that of Spark: a folder, or any below /usr/lib/jvm
-JAVA_HOME = os.environ.get("TRINO_JAVA_HOME", "")
-NEEDED = range(24, 26)
+#: the Java that Trino needs
+LEAST, MOST = 24, 25
 CATALOG = "lake"
 #: Trino's own start script sets these
 OPENS = ("java.base/java.nio=ALL-UNNAMED", "java.base/java.lang=ALL-UNNAMED")
-
-
-def java() -> Path | None:
-    """The `java` of a version that Trino runs with; None where there is none."""
-    homes = [Path(JAVA_HOME)] if JAVA_HOME else sorted(Path("/usr/lib/jvm").glob("*"))
-    for home in homes:
-        release = home / "release"
-        found = re.search(r'JAVA_VERSION="(\d+)', release.read_text()) if release.exists() else None
-        if found and int(found[1]) in NEEDED:
-            return home / "bin" / "java"
-    return None
 
 
 def unpacked(folder: Path) -> Path:
@@ -59,9 +46,7 @@ def unpacked(folder: Path) -> Path:
 @contextmanager
 def trino(folder: Path, uri: str) -> Iterator[int]:
     """A server over a REST catalog whose tables are in folders -> its port. The server ends with this block."""
-    binary = java()
-    assert binary is not None
-    home, port = unpacked(folder), free_port()
+    binary, home, port = java_of("Trino", LEAST, MOST), unpacked(folder), free_port()
     written = {
         "node.properties": {"node.environment": "tests", "node.id": "one", "node.data-dir": str(folder / "data")},
         "config.properties": {
@@ -87,7 +72,7 @@ def trino(folder: Path, uri: str) -> Iterator[int]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
     command = [
-        str(binary), "-Xmx1500m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
+        binary, "-Xmx1500m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
         "--sun-misc-unsafe-memory-access=allow", "--add-modules=jdk.incubator.vector",
         *(f"--add-opens={one}" for one in OPENS), f"-Dconfig={folder}/etc/config.properties",
         f"-Dlog.levels-file={folder}/etc/log.properties", f"-Dnode.data-dir={folder}/data",
@@ -112,8 +97,6 @@ def trino(folder: Path, uri: str) -> Iterator[int]:
 @contextmanager
 def serving(folders: pytest.TempPathFactory, spark: Any) -> Iterator[int]:
     """A server over the catalog of a session, `served` -> its port."""
-    if java() is None:
-        pytest.skip(f"Trino needs a JDK {NEEDED.start} to {NEEDED.stop - 1}: TRINO_JAVA_HOME names its folder")
     uri = spark.conf.get(f"spark.sql.catalog.{SERVED}.uri")
     with trino(folders.mktemp("trino"), uri) as port:
         yield port

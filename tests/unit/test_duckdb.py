@@ -20,7 +20,7 @@ from support.instants import DAY, T0
 
 COLUMNS = (("id", "bigint"), ("name", "string"), ("cost", "decimal(10,2)"), ("ts", "timestamp"), ("x", "double"))
 CORE = {"mz_core_c0": COLUMNS}
-SESSION = Session(str(T0), True, "UTC")
+SESSION = Session(str(T0), True, "UTC", DUCKDB)
 
 
 def a_state(residual: str = "SELECT * FROM mz_core_c0", columns: Any = COLUMNS, **changes: Any) -> State:
@@ -149,7 +149,7 @@ def test_a_place_that_duckdb_does_not_read(location: str) -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
 def test_parts_of_local_time_need_utc(zone: str) -> None:
-    sql, session = "select hour(ts) as h from mz_core_c0", Session(str(T0), True, zone)
+    sql, session = "select hour(ts) as h from mz_core_c0", Session(str(T0), True, zone, DUCKDB)
     if zone == "UTC":
         assert translated(sql, CORE, session)[0].startswith("SELECT CAST(hour(make_timestamp(epoch_us(")
     else:
@@ -160,7 +160,9 @@ def test_parts_of_local_time_need_utc(zone: str) -> None:
 def test_division_by_zero() -> None:
     """An error in ANSI mode, NULL without; DuckDB itself gives an infinite number."""
     for ansi in (True, False):
-        (sql, _) = translated("select 1 / 0 as a, cost % 0 as b from mz_core_c0", CORE, Session(str(T0), ansi, "UTC"))
+        (sql, _) = translated(
+            "select 1 / 0 as a, cost % 0 as b from mz_core_c0", CORE, Session(str(T0), ansi, "UTC", DUCKDB)
+        )
         with duckdb.connect() as connection:
             connection.execute("CREATE TABLE mz_core_c0 AS SELECT CAST(1 AS DECIMAL(10, 2)) AS cost")
             if ansi:
@@ -180,7 +182,7 @@ def test_division_by_zero() -> None:
 def test_intervals_of_one_length(length: str, utc: bool, elsewhere: bool) -> None:
     """Spark adds whole days by the calendar: 25 hours are a day and an hour."""
     for zone, is_translated in (("UTC", utc), ("Europe/Berlin", elsewhere)):
-        sql, session = f"select ts - interval {length} as t from mz_core_c0", Session(str(T0), True, zone)
+        sql, session = f"select ts - interval {length} as t from mz_core_c0", Session(str(T0), True, zone, DUCKDB)
         if is_translated:
             assert "epoch_us" in translated(sql, CORE, session)[0]
         else:

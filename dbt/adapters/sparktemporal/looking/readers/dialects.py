@@ -13,9 +13,9 @@ from ...errors import Refusal
 from .kinds import BOOL, DATE, DECIMAL, FLOAT, INSTANT, INT, LOCAL, NULL, OTHER, TEXT, Kind
 
 #: forms that an engine may lack, or may compute otherwise than Spark
-FLOATS, SKIPS_NULLS, SEMI_JOINS, TOTALS, QUOTIENTS, MILLIS, NESTED_TEXTS = (
+FLOATS, SKIPS_NULLS, SEMI_JOINS, TOTALS, QUOTIENTS, NESTED_TEXTS = (
     "comparisons of doubles", "greatest and least", "semi and anti joins", "ROLLUP and CUBE", "quotients of decimals",
-    "milliseconds of a timestamp", "texts of arrays, maps and structs",
+    "texts of arrays, maps and structs",
 )  # fmt: skip
 _INTS = {3: "TINYINT", 5: "SMALLINT", 10: "INTEGER"}
 _NESTED = (exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT)
@@ -48,6 +48,8 @@ class Dialect:
     shortest: int
     #: a timestamp of a chain. {column}
     stored: str
+    #: the milliseconds of a timestamp, {at}, rounded down; "" where they are not translated
+    millis: str
     #: {n} rows, for a FROM
     copies: str
     #: {value} IS {truth}
@@ -170,6 +172,7 @@ DUCKDB = Dialect(
     shortest=1,
     # Spark writes timestamps in one of three encodings, and DuckDB reads one of them (INT96) as a local time in UTC
     stored="make_timestamptz(epoch_us({column}))",
+    millis="((epoch_us({at}) - (((epoch_us({at})) % 1000 + 1000) % 1000)) // 1000)",
     copies="unnest(range({n}))",
     truth="({value} IS {truth})",
 )
@@ -197,11 +200,12 @@ TRINO = Dialect(
     moved="({at} + ({micros} / 1000) * INTERVAL '0.001' SECOND)",
     shortest=1_000,
     stored="{column}",
+    millis="",
     copies="unnest(sequence(1, {n}))",
     truth="({value} IS NOT DISTINCT FROM {truth})",
     # NaN = NaN is false; greatest(1, NULL) is NULL; a quotient of decimals is rounded to the larger scale; ROLLUP takes
     # columns alone; no SEMI JOIN, and no text of an array
-    lacks=frozenset({FLOATS, SKIPS_NULLS, SEMI_JOINS, TOTALS, QUOTIENTS, MILLIS, NESTED_TEXTS}),
+    lacks=frozenset({FLOATS, SKIPS_NULLS, SEMI_JOINS, TOTALS, QUOTIENTS, NESTED_TEXTS}),
 )
 #: what `temporal_sql` takes -> the engine
 DIALECTS = {"duckdb": DUCKDB, "trino": TRINO}

@@ -16,7 +16,7 @@ from ...temporal.predicates.lengths import interval, is_below_a_day
 from ...temporal.predicates.logic import PredicateVisitor, branches_of, comparison, is_null
 from ...temporal.sql.functions.row import DAY
 from . import conversions, kinds
-from .dialects import DUCKDB, FLOATS, MILLIS, SKIPS_NULLS, Dialect, literal, quote
+from .dialects import FLOATS, SKIPS_NULLS, Dialect, literal, quote
 from .kinds import (
     BIGINT,
     BOOL,
@@ -48,7 +48,7 @@ _UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
 
 @dataclass(frozen=True)
 class Session:
-    """The Spark session whose answers an engine must give."""
+    """The Spark session whose answers an engine must give, and the engine."""
 
     #: SQL of the instant of the read (ms)
     t: str
@@ -57,7 +57,7 @@ class Session:
     #: Spark's time zone
     zone: str
     #: of the engine
-    dialect: Dialect = DUCKDB
+    dialect: Dialect
 
 
 def refusal(node: exp.Expr, why: str) -> Refusal:
@@ -271,9 +271,8 @@ class Expressions(PredicateVisitor[str]):
     def _instant(self, node: exp.Expr) -> Typed | None:
         if isinstance(node, exp.UnixMillis):
             value, kind = self.of(node.this)
-            micros = f"epoch_us({value})"
-            whole = f"(({micros} - ((({micros}) % 1000 + 1000) % 1000)) // 1000)"
-            return (whole, BIGINT) if kind.name == INSTANT and MILLIS not in self.dialect.lacks else None
+            millis = self.dialect.millis
+            return (millis.format(at=value), BIGINT) if kind.name == INSTANT and millis else None
         if type(node) in _PARTS:
             # sqlglot wraps the operand of parts of a date, and to_date(ts) beside parts of a time is one
             wrapped = isinstance(node.this, exp.TsOrDsToDate) and type(node) not in _OF_A_TIME
