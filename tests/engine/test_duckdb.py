@@ -328,11 +328,14 @@ def test_what_is_refused(project: Project) -> None:
             sql_of(warehouse, project.target(model), project.schema, dialect, t, chains)
         return str(found.value)
 
-    assert "instead: dialect='duckdb', or 'spark' for" in refused("m", dialect="snowflake")
+    assert "instead: dialect='duckdb' or 'trino', or 'spark' for" in refused("m", dialect="snowflake")
     assert "chains 'files' and dialect 'spark'" in refused("m", dialect="spark")
     assert "(since)" in refused("m", "spark", T0 - 1, "tables")
     assert "instead: 'files' or 'tables'" in refused("m", chains="views")
     assert "(since)" in refused("m", t=T0 - 1)
+    found, why, instead = refused("m", "trino", chains=None).splitlines()
+    assert "ST816 found" in found and "a chain of m in the format parquet" in found
+    assert "Trino was tried with tables of Iceberg alone" in why and "+file_format: iceberg" in instead
     assert "in the format orc" in refused("in_orc") and "--full-refresh" in refused("in_orc")
     assert "DATE_FORMAT" in refused("named") and "a read by Spark" in refused("named")
     assert "has run" in refused("t")
@@ -346,14 +349,3 @@ def test_what_is_refused(project: Project) -> None:
     project.spark.conf.set("spark.sql.caseSensitive", "true")
     project.run("-s", "m", "--full-refresh", now=T0)
     assert "differ in case for one" in refused("m")
-
-
-def test_trino_and_chains_that_are_not_icebergs(project: Project) -> None:
-    project.sql("CREATE TABLE {s}.p USING parquet AS SELECT 1 AS id, current_timestamp() AS ts")
-    project.model("m", f"select id from {project.schema}.p where mz_now() >= ts")
-    project.run(now=T0)
-    with pytest.raises(Refusal) as found:
-        sql_of(Warehouse(project.rows), project.target("m"), project.schema, "trino", T0, None)
-    lines = str(found.value).splitlines()
-    assert [line.split(":")[0] for line in lines] == ["ST816 found", "why", "instead"]
-    assert "in the format parquet" in lines[0] and "Trino was tried with tables of Iceberg alone" in lines[1]
