@@ -90,6 +90,7 @@ def test_ephemeral_models_and_refusals(events: Project) -> None:
     assert not told.success and "found: " in told.text and "instead: " in told.text
 
 
+@pytest.mark.landing
 def test_what_is_kept_whole(events: Project, capsys: Any) -> None:
     """The first run warns, with the rows and bytes that it keeps; later runs do not, until the text is another one."""
     table = f"{events.schema}.events"
@@ -307,6 +308,7 @@ def test_the_status_for_machines_and_for_macros(events: Project, capsys: Any) ->
     assert not refused.success and "found: format: 'xml'" in refused.text and "table or json" in refused.text
 
 
+@pytest.mark.landing
 def test_what_looking_asks(events: Project, sent: list[str], capsys: Any) -> None:
     """One statement a model for the status and three for the report, whatever the models are; and the last run."""
     united = " union all ".join(

@@ -78,7 +78,7 @@ def _by_a_hidden_statement(project: Project) -> None:
 WRITERS = {"its hook": _by_hook, "another model": _by_a_hook_of_another, "hidden": _by_a_hidden_statement}
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_model_sees_what_its_invocation_wrote(source: Project, writer: str) -> None:
     """The list that `a` made is the state of `b`: whoever believed the list would find nothing new."""
@@ -106,7 +106,7 @@ ALTERED = {
 }
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ALTERED)
 def test_what_another_program_does_between_two_models(
     source: Project, monkeypatch: pytest.MonkeyPatch, what: str
@@ -160,6 +160,7 @@ def test_a_commit_that_dbts_list_shows(source: Project, listed: KnownRelations, 
     assert not about(sent, "DESCRIBE", "a__live")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("grows", [True, False])
 def test_a_commit_that_is_later_than_dbts_list(
     source: Project, listed: KnownRelations, monkeypatch: pytest.MonkeyPatch, grows: bool

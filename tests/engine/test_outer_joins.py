@@ -37,7 +37,7 @@ MODELS = {
     "filled": (f"{LIVE} select b.id, o.n from (select live.* from live) as o right join {{s}}.b on o.k = b.k "
                f"where exists (select 1 from {{s}}.p where {P})", 3),
 }  # fmt: skip
-SLICE = ("unbought", "left_join")
+SLICE = ("unbought",)
 OTHERS = tuple(name for name in MODELS if name not in SLICE)
 
 

@@ -88,8 +88,8 @@ def compare(project: Project, batch: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.first(1)
-@pytest.mark.parametrize("draws", [6, 40])
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("draws", [2, 6, pytest.param(40, marks=pytest.mark.deep)])
 def test_answers_fit_together(project: Project, draws: int) -> None:
     project.sql(TABLES)
     project.spark.conf.set("spark.sql.timeType.enabled", "true")
@@ -97,7 +97,8 @@ def test_answers_fit_together(project: Project, draws: int) -> None:
     project.rows(f"SELECT {every.replace('mz_now()', f'timestamp_millis({T0}L)')} FROM {{s}}.t")  # Spark takes each
     done = drive(project, draws, a_seed())
     print(done)
-    assert done["partition"] + done["count"] > 0.7 * draws and done["count"] > draws // 4, done
+    compared = done["partition"] + done["count"]
+    assert draws < 6 or (compared > 0.7 * draws and done["count"] > draws // 4), done  # two may both be refused
 
 
 @pytest.mark.landing

@@ -125,8 +125,8 @@ def drive(
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.first(1)
-@pytest.mark.parametrize("count", [10, 24])
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [4, 10, pytest.param(24, marks=pytest.mark.deep)])
 def test_random_predicates(project: Project, count: int) -> None:
     drive(project, count, a_seed(), depth=4)
 
@@ -154,7 +154,7 @@ class OfRows(Grammar):
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
+@pytest.mark.landing
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
 def test_lengths_that_the_row_decides(project: Project, zone: str) -> None:
     drive(project, 2 * len(OF_ROWS), a_seed(), depth=0, zones={zone: ZONES[zone]}, grammar_of=OfRows)
@@ -298,6 +298,7 @@ FAR = ["0001-01-01 00:00:00", "9999-12-31 00:00:00", "5800-01-01 00:00:00"]
 
 
 @pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
 @pytest.mark.first(1)
 @pytest.mark.parametrize(("ansi", "far"), [("true", []), ("false", FAR)])
 def test_whole_units_as_an_int(project: Project, ansi: str, far: list[str]) -> None:

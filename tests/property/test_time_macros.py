@@ -43,7 +43,7 @@ def compare(project: Project, zone: str, texts: list[str], clock: str, around: l
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 @pytest.mark.first(PARTS)
 @pytest.mark.parametrize(("zone", "part"), SLICES)
 def test_macros(project: Project, zone: str, part: int) -> None:

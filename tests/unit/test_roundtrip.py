@@ -26,5 +26,5 @@ def test_the_order_of_distinct_aggregates_is_chance() -> None:
 
 
 def test_other_queries() -> None:
-    with pytest.raises(Refusal, match="read differently"):
+    with pytest.raises(Refusal, match="resolves this part otherwise"):
         check(TEXT, PLAN.format(cte=40, condition="isnull(k#90)", k=90, gid=2))

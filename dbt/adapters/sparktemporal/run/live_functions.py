@@ -34,7 +34,7 @@ def refuse_and_name(model: Model, known: Routines) -> Model:
         _refuse_shadowing(name, routine)
         every = known.below([routine])
         _refuse_unplaced(name, routine, every, known)
-        _refuse_fickle(name, routine, every)
+        _refuse_nondeterministic(name, routine, every)
     residual = parse(model.residual)
     at_read = {name: called[name] for name in routines.called_in(residual) if name in called}
     for name, routine in at_read.items():
@@ -56,19 +56,19 @@ def _refuse_shadowing(name: Name, routine: Routine) -> None:
         )
 
 
-def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> None:
+def _refuse_nondeterministic(name: Name, routine: Routine, every: Sequence[Routine]) -> None:
     """Refuse a function that reads a clock or a random value. every: the function, and all functions below it."""
-    fickle = next((below for below in every if below.why), None)
-    if fickle is not None:
+    cause = next((below for below in every if below.why), None)
+    if cause is not None:
         raise Refusal(
             "ST367",
-            f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it"
-            + (f": {brief(fickle.body)}" if fickle.body else ""),
+            f"{'.'.join(name)}(...), {_through(routine, cause)} {cause.why} in it"
+            + (f": {brief(cause.body)}" if cause.body else ""),
             "its value is that of whoever evaluates it, a run or a read, and not that of the instant asked for",
             "the body of the function in the model, with mz_now() for the clock"
-            if fickle.why == CLOCK and fickle.body
+            if cause.why == CLOCK and cause.body
             else "mz_now() for the clock"
-            if fickle.why == CLOCK
+            if cause.why == CLOCK
             else "the value as a column of an upstream table",
         )
 

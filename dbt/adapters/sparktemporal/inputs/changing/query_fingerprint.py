@@ -146,7 +146,7 @@ def _unseen(
         if info is None:
             return f"{name} is a temporary view, whose text is not told"
         # what the plan shows is told of the cores it stands below
-        if not plans.moves_by_itself(plan) and (kind := routines.fickle(info.text)):
+        if not plans.moves_by_itself(plan) and (kind := routines.nondeterminism(info.text)):
             return f"the view {name} has {kind} in it"
     if plans.runs_python(plan):
         return "a function of Python stands in it under the name of one of Spark's"

@@ -150,7 +150,7 @@ def _of_usage(name: str, usage: str) -> Routine | None:
     temporaries = frozenset(re.findall(r"\w+", values.get("referredTempFunctionsNames", "").lower()))
     views = re.search(r"\w", values.get("referredTempViewNames", ""))
     properties = json.dumps({k: v for k, v in values.items() if k != "sqlFunction.createTime"}, sort_keys=True)
-    why = fickle(body) or (CHANCE if values.get("sqlFunction.deterministic") == "false" else "")
+    why = nondeterminism(body) or (CHANCE if values.get("sqlFunction.deterministic") == "false" else "")
     return Routine(name, None if views else body, f"{name} {properties}", namespace, temporaries, why)
 
 
@@ -166,7 +166,7 @@ def _of_table(rows: Sequence[str]) -> Routine:
         fields.setdefault(key, []).append(row.removeprefix(f"{key}:").strip())
     (name,), (body,) = fields["Function"], fields["Body"]
     body = body if fields["Type"] == ["TABLE"] else f"SELECT {body}"
-    why = fickle(body) or (CHANCE if fields.get("Deterministic") == ["false"] else "")
+    why = nondeterminism(body) or (CHANCE if fields.get("Deterministic") == ["false"] else "")
     fingerprint = "\n".join(row for row in rows if not row.startswith("Create Time:"))
     try:
         tree = parse(body)
@@ -248,13 +248,15 @@ _SPECIAL = re.compile(
 )
 
 
-def fickle(sql: str) -> str:
+def nondeterminism(sql: str) -> str:
     """The source of values in a text besides rows, arguments and the session (`a clock`, `chance`); "" for none.
 
-    >>> fickle("select x + 1"), fickle("select current_date"), fickle("select rand()"), fickle("select date'today'")
-    ('', 'a clock', 'chance', 'a clock')
-    >>> fickle("select `now`()"), fickle("select * from t tablesample (5 rows)")
-    ('a clock', 'chance')
+    >>> nondeterminism("select x + 1"), nondeterminism("select current_date"), nondeterminism("select rand()")
+    ('', 'a clock', 'chance')
+    >>> nondeterminism("select date'today'"), nondeterminism("select `now`()")
+    ('a clock', 'a clock')
+    >>> nondeterminism("select * from t tablesample (5 rows)")
+    'chance'
     """
     if _SPECIAL.search(sql):
         return CLOCK

@@ -29,7 +29,7 @@ def check(plan_of_text: str, plan_of_tree: str) -> None:
     raise Refusal(
         "ST317",
         line.strip(),
-        "this part of the model is read differently here than by Spark, and nothing is guessed",
+        "Spark resolves this part otherwise than dbt-sparktemporal; the model is refused rather than guessed at",
         "the same in plainer SQL, or move this part into an upstream model",
     )
 
