@@ -64,7 +64,7 @@ def forced(way: str, chosen: list[str]) -> Iterator[None]:
     why = ways.why_rebuild
 
     def noted(plan: RunPlan) -> str:
-        told = ways.told(plan)
+        told = ways.choice(plan)
         if told is not None:
             chosen.append(REBUILD if RULE(ways.sizes(plan)) else told[0])
         return why(plan)

@@ -4,9 +4,10 @@
     python benchmarks/growth.py --days 30 --keys 1000
 
 Rows come evenly over the day and leave 30 days later. Each run takes what came since the last one. The rules decide
-which chains a run writes again, which it peels and which it drops (`chains.taken_at_once`, `chains.taken_in`,
-`compaction.to_peel`, `chains.is_over`, `buckets`). What is counted: rows written for each row that came, chains,
-buckets and files, the files and rows that a read opens, statements, the longest text of the view.
+which chains a run writes again, of which it splits off what is due, and which it drops (`chains.chains_to_rewrite`,
+`chains.chains_to_merge`, `compaction.to_split`, `chains.is_over`, `buckets`). What is counted: rows written for each
+row that came, chains, buckets and files, the files and rows that a read opens, statements, the longest text of the
+view.
 """
 
 from __future__ import annotations
@@ -126,15 +127,15 @@ class Year:
         self.came += self.new
         self.statements += 14
         self.stored = sorted((one for one in self.stored if one.chain.rows), key=lambda one: -one.chain.rows)
-        peeled = [] if self.keys is None else self.to_peel(now)
+        split = [] if self.keys is None else self.to_split(now)
         first, last = now - self.every + WINDOW + 1, now + WINDOW
         future = self.cells(self.new, self.every)
         base = 0 if self.keys is None else min(self.keys, self.cells(self.new, 1))
         new = future + base
-        at_once = 0 if peeled else chains.taken_at_once([one.chain.rows for one in self.stored], new)
+        at_once = 0 if split else chains.chains_to_rewrite([one.chain.rows for one in self.stored], new)
         taken, self.stored = self.stored[len(self.stored) - at_once :], self.stored[: len(self.stored) - at_once]
         made = self.together([*taken], first, last, future, base, now)
-        merged = chains.taken_in([one.chain.rows for one in self.stored], made.chain.rows)
+        merged = chains.chains_to_merge([one.chain.rows for one in self.stored], made.chain.rows)
         if merged:
             self.statements += 4
             again = [*self.stored[len(self.stored) - merged :], made]
@@ -146,8 +147,8 @@ class Year:
             self.stored.append(made)
         else:
             self.stored.append(made)
-            if peeled:
-                self.peel(peeled, now)
+            if split:
+                self.split_due(split, now)
         over = [one for one in self.stored if chains.is_over(one.chain, now)]
         self.stored = [one for one in self.stored if one not in over]
 
@@ -166,12 +167,12 @@ class Year:
         rows = one.future - gone + base
         return replace(one, chain=replace(one.chain, rows=rows), first=max(one.first, self.since + 1), base=base)
 
-    def to_peel(self, now: int) -> list[Stored]:
+    def to_split(self, now: int) -> list[Stored]:
         core = CoreState("c0", (("k", "bigint"),), tuple(one.chain for one in self.stored), (("s", "bigint"),))
-        tables = {chain.table for chain in compaction.to_peel(core, now)}
+        tables = {chain.table for chain in compaction.to_split(core, now)}
         return [one for one in self.stored if one.chain.table in tables]
 
-    def peel(self, some: list[Stored], now: int) -> None:
+    def split_due(self, some: list[Stored], now: int) -> None:
         """What is due of some chains becomes a chain of its own."""
         self.statements += 4
         self.since, base = now, 0
@@ -183,7 +184,7 @@ class Year:
                 parts = [
                     (at, within(left, at, end)) for at, end in edges(left, one.chain.edges_from or 0, buckets.FINE)
                 ]
-                self.stored.append(replace(left, chain=compaction.peeled(one.chain, now, parts), base=0))
+                self.stored.append(replace(left, chain=compaction.without_due(one.chain, now, parts), base=0))
         assert self.keys is not None
         self.stored.append(self.make(now, now, 0, min(base, self.keys), now))
 

@@ -111,7 +111,7 @@ def lists_in_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def chains_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run adds is a chain of its own at first, however small the others are."""
-    monkeypatch.setattr(chains, "taken_at_once", lambda rows, new: 0)
+    monkeypatch.setattr(chains, "chains_to_rewrite", lambda rows, new: 0)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.host import Host, run_model
-from dbt.adapters.sparktemporal.run.plan import Neighbours
+from dbt.adapters.sparktemporal.run.plan import HostFacts
 from dbt.adapters.sparktemporal.temporal.sql.names.bind import columns_of
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
 from support.given_types import BY_SESSION, KNOWN, ORDERS, aggregated
@@ -36,8 +36,8 @@ class Notebook:
     def config(self, model: str) -> Mapping[str, Any]:
         return self._config
 
-    def neighbours(self, model: str) -> Neighbours:
-        return Neighbours()
+    def facts(self, model: str) -> HostFacts:
+        return HostFacts()
 
     def say(self, line: str) -> None:
         self.log.append(line)

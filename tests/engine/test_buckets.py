@@ -222,7 +222,7 @@ def test_corrections_of_equal_rows(project: Project) -> None:
 
 
 @pytest.mark.landing
-def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_due_is_split_off(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing new comes in, and the clock goes on: a run makes a base of what is due and leaves the future alone."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
     monkeypatch.setattr(groups_sql, "FEW_UPDATES", 100)

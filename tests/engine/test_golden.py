@@ -95,7 +95,7 @@ def test_golden(name: str, warehouse: Warehouse) -> None:
     for core in model.cores:
         what = "intervals" if core.sums is None else "updates of groups"
         projection = filters.projected(warehouse, core, warehouse.settings(), Range(AS_OF, EXPIRATION))
-        parts.append(f"-- core {core.name}: its {what}\n{store_of(core).wanted(core, AS_OF, EXPIRATION, projection)}")
+        parts.append(f"-- core {core.name}: its {what}\n{store_of(core).desired(core, AS_OF, EXPIRATION, projection)}")
     parts.append(f"-- the residual\n{render(parse(model.residual), pretty=True)}")
     parts += [f"-- note: {note}" for note in model.notes]
     text = "\n\n".join(parts) + "\n"

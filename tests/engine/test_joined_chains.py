@@ -115,7 +115,7 @@ def test_corrections_beside_small_chains(project: Project) -> None:
     ],
 )
 def test_which_chains_are_taken(rows: list[int], new: int, taken: int) -> None:
-    assert chains.taken_at_once(rows, new) == taken
+    assert chains.chains_to_rewrite(rows, new) == taken
 
 
 def test_statement_says_what_it_does(project: Project) -> None:

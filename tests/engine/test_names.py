@@ -53,7 +53,7 @@ def test_two_days_of_a_model_with_capital_letters(
 ) -> None:
     """Chains that its state names live on, those that no state names any more go, and so do those of killed runs."""
     # chains live on beside the new ones, as large chains do, and the reader is told of the new chain alone
-    monkeypatch.setattr(chains, "taken_at_once", lambda rows, new: 0)
+    monkeypatch.setattr(chains, "chains_to_rewrite", lambda rows, new: 0)
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 40)}")
     window(project, "MyModel", diffs_retention="1 hour")
     project.model("Above", "select id, hi from {{ ref('MyModel') }} where mz_now() < hi - interval 1 day")

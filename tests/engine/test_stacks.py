@@ -215,7 +215,7 @@ def test_through_what_the_inner_model_reads(stack: Project) -> None:
 
 
 @pytest.mark.deep
-def test_over_groups_that_are_peeled(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_over_groups_that_are_split(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The inner chain stays, less what was due of it: only that and the new base are read."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
     monkeypatch.setattr(groups_sql, "FEW_UPDATES", 10)

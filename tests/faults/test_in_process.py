@@ -58,7 +58,7 @@ def test_crash_before_some_statements(written: Project, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("merging", ["at once", "never", "afterwards"])
 def test_crash_before_each_statement(written: Project, merging: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if merging != "at once":
-        monkeypatch.setattr(chains, "taken_at_once", lambda rows, new: 0)
+        monkeypatch.setattr(chains, "chains_to_rewrite", lambda rows, new: 0)
     monkeypatch.setattr(chains, "RATIO", 0 if merging == "never" else 10**9)
     said = " | ".join(crash(written, range(1, 30), monkeypatch))
     for words in ("__lock`", "CREATE TABLE", "__live`", "__diffs` AS", "DROP TABLE IF EXISTS"):

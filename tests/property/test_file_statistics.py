@@ -69,7 +69,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
             for _, left, _ in known.left(core.name, clock).values():
                 left_out, there = left_out + left.of_files - left.files, there + left.of_files
             narrowed = known.narrowed(core, clock)
-            whole, less = (store_of(c).wanted(c, first, clock.last) for c in (core, narrowed))
+            whole, less = (store_of(c).desired(c, first, clock.last) for c in (core, narrowed))
             wrong = f"{clock}: {sql}\n{known.summary(core.name, clock)}"
             try:
                 missing = project.rows(f"({whole}\n) EXCEPT ALL (\n{less}\n)")

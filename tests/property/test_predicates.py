@@ -358,7 +358,7 @@ def test_forty_ors(project: Project) -> None:
         split(written, lambda _: [("id", "int")])
         print(f"40 ORs split in {time.perf_counter() - began:.3f} s")
         model = understand(warehouse, written, warehouse.settings(), "4.1", 0)
-        assert len(intervals_sql.wanted(model.cores[0], 0, None)) < 40 * len(text)
+        assert len(intervals_sql.desired(model.cores[0], 0, None)) < 40 * len(text)
         queries.append(compared(warehouse, number, text, model, 0, None))
     every = " UNION ALL ".join(queries)
     found = project.rows(f"SELECT count(*), count_if(found <> INT(wanted) OR touching) FROM ({every})")

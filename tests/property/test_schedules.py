@@ -22,7 +22,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.looking.consolidate import consolidate
 from dbt.adapters.sparktemporal.run.host import run_model
-from dbt.adapters.sparktemporal.run.plan import Neighbours
+from dbt.adapters.sparktemporal.run.plan import HostFacts
 from dbt.adapters.sparktemporal.temporal.diffs import view_sql
 from dbt.adapters.sparktemporal.temporal.diffs.chains import new_run_id
 from dbt.adapters.sparktemporal.temporal.diffs.state import State
@@ -89,9 +89,9 @@ class Stack:
     def config(self, model: str) -> Mapping[str, Any]:
         return self.configs[model]
 
-    def neighbours(self, model: str) -> Neighbours:
+    def facts(self, model: str) -> HostFacts:
         at = NAMES.index(model)
-        return Neighbours(
+        return HostFacts(
             below=[self.relations(name) for name in NAMES[:at]],
             readers=[self.relations(name) for name in NAMES[at + 1 : at + 2]],
         )
@@ -145,7 +145,7 @@ class Stack:
     def consolidated(self, model: str) -> None:
         warehouse, config = Warehouse(self.rows), TemporalConfig.parse(model, self.configs[model])
         clock = warehouse.clock()
-        consolidate(warehouse, self.relations(model), config, new_run_id(clock), clock, self.neighbours(model).readers)
+        consolidate(warehouse, self.relations(model), config, new_run_id(clock), clock, self.host_facts(model).readers)
 
     # -- what is right --
 

@@ -276,7 +276,7 @@ def chains(project: Project, core: TypedCore, inputs: Sequence[str], name: str) 
     made: list[str] = []
     for as_of, table, skipped in zip(AS_OF, inputs, projection):
         project.spark.catalog.dropTempView("mz_agg_input")
-        rows = store.wanted(core, as_of, None, skipped).replace("mz_agg_input", table)
+        rows = store.desired(core, as_of, None, skipped).replace("mz_agg_input", table)
         if made:
             rows = store.difference(rows, store.stored(made, as_of, None))
         made.append(f"{name}_{len(made)}")

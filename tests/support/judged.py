@@ -74,7 +74,7 @@ def read(model: Model, t: int) -> str:
 def stored(core: TypedCore, t: int, alias: str) -> exp.Expression:
     """The rows of a core at an instant, as they would be stored at T0."""
     names = ", ".join(quote(name) for name, _ in core.columns)
-    intervals = intervals_sql.wanted(core, T0, None)
+    intervals = intervals_sql.desired(core, T0, None)
     rows = f"SELECT {names} FROM ({intervals}) WHERE mz_from <= {t}L AND coalesce(mz_until > {t}L, true)"
     query = sqlglot.parse_one(rows, read=VerbatimSpark)
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

@@ -383,7 +383,7 @@ def compared(warehouse: Warehouse, number: int, text: str, model: Model, as_of: 
     assert core.core.first_call is not None and not model.notes, (text, model.notes)
     truth = text.format(n="timestamp_millis(t)", m="t")
     projection = filters.projected(warehouse, core, warehouse.settings(), Range(as_of, last))
-    spans = intervals_sql.wanted(core, as_of, last, projection)
+    spans = intervals_sql.desired(core, as_of, last, projection)
     edges = "flatten(transform(spans, s -> array(s.f - 1, s.f, s.f + 1, s.u - 1, s.u, s.u + 1)))"
     return (
         f"SELECT {number} AS q, id, t, ({truth}) IS TRUE AS wanted, spans,\n"

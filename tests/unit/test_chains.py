@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-from dbt.adapters.sparktemporal.temporal.diffs.chains import CHAIN_CAP, MOST_CHAINS, RATIO, taken_in
+from dbt.adapters.sparktemporal.temporal.diffs.chains import CHAIN_CAP, MOST_CHAINS, RATIO, chains_to_merge
 
 RUNS = st.lists(st.one_of(st.integers(1, 30), st.integers(1, 10**6)), min_size=1, max_size=120)
 
@@ -19,7 +19,7 @@ def drive(runs: list[int]) -> tuple[list[int], int]:
     sizes: list[int] = []
     rewritten = 0
     for new in runs:
-        taken = taken_in(sizes, new)
+        taken = chains_to_merge(sizes, new)
         if taken:
             new += sum(sizes[len(sizes) - taken :])
             rewritten += new
@@ -46,20 +46,20 @@ def test_rows_are_rewritten_seldom(pattern: list[int]) -> None:
 
 
 def test_a_large_chain_is_left_alone() -> None:
-    assert taken_in([1000], 1) == 0
-    assert taken_in([1000], 333) == 0
-    assert taken_in([1000], 334) == 1
-    assert taken_in([10**9, 1000, 10, 2], 1) == 1
-    assert taken_in([10**9, 1000, 10, 2], 2) == 2
-    assert taken_in([4**k for k in range(12, 6, -1)], 1) == 1  # one more than there may be
+    assert chains_to_merge([1000], 1) == 0
+    assert chains_to_merge([1000], 333) == 0
+    assert chains_to_merge([1000], 334) == 1
+    assert chains_to_merge([10**9, 1000, 10, 2], 1) == 1
+    assert chains_to_merge([10**9, 1000, 10, 2], 2) == 2
+    assert chains_to_merge([4**k for k in range(12, 6, -1)], 1) == 1  # one more than there may be
 
 
 @given(st.lists(st.integers(1, 10**6), max_size=MOST_CHAINS), st.integers(1, 10**6))
 @settings(max_examples=300, deadline=None)
 def test_the_most_chains_a_run_leaves(rows: list[int], new: int) -> None:
-    """A run merges, or it may peel: then what was due is a chain beside that of its new rows."""
+    """A run merges, or it may split off what is due, which is then a chain beside that of its new rows."""
     old = sorted(rows, reverse=True)
-    taken = taken_in(old, new)
+    taken = chains_to_merge(old, new)
     assert len(old) - taken + 1 + (not taken) <= MOST_CHAINS
 
 

@@ -139,7 +139,7 @@ def test_what_is_kept_whole(sql: str) -> None:
     assert " ".join(full_stores.relations(model.whole)) == kept
     assert ("a query over s.b" in full_stores.listed(model)) == ("union" in sql or "max(put_at)" in sql)
     assert why in full_stores.why(model) and instead in full_stores.instead(model)
-    told = full_stores.told(model, [full_stores.Weight(core, 3, 2048) for core in model.whole])
+    told = full_stores.what_is_kept(model, [full_stores.Weight(core, 3, 2048) for core in model.whole])
     assert "3 rows, 2.0 KB" in told and "full_store: allow" in told and "mz_core" not in told and "mz_read" not in told
 
 

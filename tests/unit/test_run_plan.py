@@ -25,7 +25,7 @@ from dbt.adapters.sparktemporal.inputs.observing.observe import Input
 from dbt.adapters.sparktemporal.run import counting, fence, merging, publishing, write_chains
 from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
 from dbt.adapters.sparktemporal.run.phases import phases as phases_of
-from dbt.adapters.sparktemporal.run.plan import Definition, Neighbours, RunPlan
+from dbt.adapters.sparktemporal.run.plan import Definition, HostFacts, RunPlan
 from dbt.adapters.sparktemporal.run.plan_run import begin
 from dbt.adapters.sparktemporal.run.progress import Reading, Written
 from dbt.adapters.sparktemporal.run.writer import Writer
@@ -59,7 +59,7 @@ def a_plan(action: str = ADVANCED, moved: bool = True, **changes: Any) -> RunPla
         config=TemporalConfig.parse("m", {}),
         definition=Definition(SQL),
         invocation=Invocation(T0 + 1000, T0 + 1000, {}, "4.1.4", project="p"),
-        neighbours=Neighbours(),
+        host_facts=HostFacts(),
         run_id=RUN,
         old=a_state(),
         existing=("m", "m__live", "m__diffs"),
@@ -139,7 +139,7 @@ def test_what_is_remembered_of_files() -> None:
 
 def test_a_feed_wants_each_frontier() -> None:
     """Without a change of an input the frontier moves all the same, so that rows which left by the clock are told."""
-    fed = a_plan(moved=False, neighbours=Neighbours(macros=frozenset([FEED])))
+    fed = a_plan(moved=False, host_facts=HostFacts(macros=frozenset([FEED])))
     assert not fed.is_noop
     assert replace(fed, decision=replace(fed.decision, as_of=T0)).is_noop
 
@@ -213,7 +213,7 @@ def test_phases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert phases(a_plan(moved=False), monkeypatch) == ["publish", "clean_up"]
     assert phases(a_plan(CHECKED), monkeypatch) == []
     assert phases(a_plan(CHECKED, existing=("m__live",)), monkeypatch) == ["publish"]
-    assert phases(a_plan(CHECKED, neighbours=Neighbours(in_the_way=True)), monkeypatch) == ["publish"]
+    assert phases(a_plan(CHECKED, host_facts=HostFacts(in_the_way=True)), monkeypatch) == ["publish"]
 
 
 def test_phases_while_inputs_move(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +257,7 @@ def test_a_statement_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_begins_with_few_named_objects() -> None:
     assert list(inspect.signature(begin).parameters) == [
-        "warehouse", "target", "definition", "invocation", "neighbours"
+        "warehouse", "target", "definition", "invocation", "host_facts"
     ]  # fmt: skip
 
 

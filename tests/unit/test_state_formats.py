@@ -65,8 +65,8 @@ def test_a_written_state_is_read_whole() -> None:
         Kept(rows_because="config aggregates: rows", by_config=True),
         Kept(),
     ]
-    peeled = Chain(f"m__diffs_{RUN}_c1", 7, 0, 0, 9, None, True, ((0, 3), (64, 4)), None, 15, 0, 9)
-    assert state.cores[1].chains == (peeled,)
+    split = Chain(f"m__diffs_{RUN}_c1", 7, 0, 0, 9, None, True, ((0, 3), (64, 4)), None, 15, 0, 9)
+    assert state.cores[1].chains == (split,)
     assert state.tables == (
         f"m__diffs_{RUN}", "m__diffs_018dfa3cc80deadbeee00", f"m__diffs_{RUN}_c1", f"m__inputs_{RUN}", f"m__stats_{RUN}"
     )  # fmt: skip

@@ -16,7 +16,7 @@ from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, Del
 from dbt.adapters.sparktemporal.inputs.changing.query_fingerprint import QueryFingerprint
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
 from dbt.adapters.sparktemporal.run import ways
-from dbt.adapters.sparktemporal.run.plan import Definition, Neighbours, RunPlan
+from dbt.adapters.sparktemporal.run.plan import Definition, HostFacts, RunPlan
 from dbt.adapters.sparktemporal.run.progress import Written
 from dbt.adapters.sparktemporal.run.ways import Sizes
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
@@ -95,7 +95,7 @@ def a_plan(stored: int, new: int, full: bool = False, config: Mapping[str, Any] 
         config=TemporalConfig.parse("m", config or {}),
         definition=Definition(SQL, config or {}),
         invocation=Invocation(T0 + 1000, T0 + 1000, {}, "4.1.4", project="p"),
-        neighbours=Neighbours(),
+        host_facts=HostFacts(),
         run_id="018dfa3cc80deadbeef00",
         old=replace(a_state(), cores=(CoreState("c0", COLUMNS, (chain,)),)),
         existing=("m", "m__live", "m__diffs"),
@@ -129,21 +129,24 @@ def test_the_choice_and_its_reason() -> None:
     for plan in (a_plan(1_000, 0, full=True), a_plan(MILLION, 1_000), a_plan(1_000, 1)):
         assert ways.why_rebuild(plan) == ""
     rebuilt = replace(full, decision=replace(full.decision, action="restarted", reason="because", by_cost=True))
-    assert ways.told(rebuilt) == ("rebuild", "because") and ways.why_rebuild(rebuilt) == ""
-    assert ways.told(a_plan(MILLION, 1_000)) == ("append", "about 1,000 new rows are few beside 1,000,000 stored rows")
-    assert ways.told(a_plan(1_000, 1)) == ("merge", "about 1 new row and the last chains are of like size, or few")
-    assert ways.told(a_plan(1_000, 1), Written()) == ("append", "about 1 new row are few beside 1,000 stored rows")
+    assert ways.choice(rebuilt) == ("rebuild", "because") and ways.why_rebuild(rebuilt) == ""
+    assert ways.choice(a_plan(MILLION, 1_000)) == (
+        "append",
+        "about 1,000 new rows are few beside 1,000,000 stored rows",
+    )
+    assert ways.choice(a_plan(1_000, 1)) == ("merge", "about 1 new row and the last chains are of like size, or few")
+    assert ways.choice(a_plan(1_000, 1), Written()) == ("append", "about 1 new row are few beside 1,000 stored rows")
     history = replace(full, capture=replace(full.capture, counts={"s.t": 100 * MILLION}))
-    told = ways.told(history)
+    told = ways.choice(history)
     assert told is not None and told[1].endswith(", because a rebuild would not clearly cost less")
-    assert ways.told(a_plan(1_000, 0, full=True)) == (
+    assert ways.choice(a_plan(1_000, 0, full=True)) == (
         "compare",
         "all rows of its inputs are compared with 1,000 stored rows, because so few rows keep their past",
     )
 
 
 @pytest.mark.parametrize(
-    ("config", "neighbours", "keeps"),
+    ("config", "facts", "keeps"),
     [
         ({"full_read": "error"}, {}, "full_read: error"),
         ({"full_read": "warn"}, {}, "full_read: warn"),
@@ -157,10 +160,10 @@ def test_the_choice_and_its_reason() -> None:
         ({}, {"macros": frozenset(["temporal_as_of"])}, "a query of its past"),
     ],
 )
-def test_the_past_is_kept_for_whom_it_needs(config: dict[str, Any], neighbours: dict[str, Any], keeps: str) -> None:
-    plan = replace(a_plan(MILLION, 0, full=True, config=config), neighbours=Neighbours(**neighbours))
+def test_the_past_is_kept_for_whom_it_needs(config: dict[str, Any], facts: dict[str, Any], keeps: str) -> None:
+    plan = replace(a_plan(MILLION, 0, full=True, config=config), host_facts=HostFacts(**facts))
     assert ways.why_rebuild(plan) == ""
-    told = ways.told(plan)
+    told = ways.choice(plan)
     assert told is not None and told[0] == "compare" and told[1].endswith(f", because {keeps} needs their past")
 
 
@@ -172,4 +175,4 @@ def test_runs_without_a_choice() -> None:
     waiting = replace(plan, decision=replace(plan.decision, action="waiting"))
     same = replace(plan, capture=replace(plan.capture, cores={"c0": CoreDelta(DeltaKind.SAME)}))
     for one in (first, due, sample, waiting, same):
-        assert ways.why_rebuild(one) == "" and ways.told(one) is None
+        assert ways.why_rebuild(one) == "" and ways.choice(one) is None

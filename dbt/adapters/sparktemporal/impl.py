@@ -37,7 +37,7 @@ from .looking.run_operations import RunOperations, as_dbt_errors
 from .plurals import quantity
 from .run import lock
 from .run import report as reports
-from .run.plan import Definition, Neighbours
+from .run.plan import Definition, HostFacts
 from .run.plan_run import begin
 from .run.published_view import Docs
 from .run.under_lock import start
@@ -221,12 +221,12 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         with as_dbt_errors():
             definition = Definition(sql, model["config"], Docs.of(model))
             invocation = self._invocation(warehouse, as_of, full_refresh)
-            neighbours = self._neighbours(relation, model, graph, existing)
+            host_facts = self._host_facts(relation, model, graph, existing)
 
             def taken(token: str) -> None:
                 self._locks.held = (target, token)
 
-            run = start(warehouse, target, definition, invocation, neighbours, taken)
+            run = start(warehouse, target, definition, invocation, host_facts, taken)
             if getattr(self._locks, "held", None) is not None:
                 self._locks.run = run
             return run
@@ -240,7 +240,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         try:
             definition = Definition(sql, node["config"], Docs.of(node))
             invocation = self._invocation(warehouse, self.connections.as_of(), full_refresh)
-            return begin(warehouse, target, definition, invocation, self._neighbours(relation, node, graph, existing))
+            return begin(warehouse, target, definition, invocation, self._host_facts(relation, node, graph, existing))
         finally:
             self.connections.run_is_on(False)
 
@@ -256,13 +256,13 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             pinned=self.connections.is_pinned,
         )
 
-    def _neighbours(
+    def _host_facts(
         self, relation: BaseRelation, model: Mapping[str, Any], graph: Mapping[str, Any], existing: BaseRelation | None
-    ) -> Neighbours:
-        """The neighbours of a model. existing: the relation of the model's name, as dbt's cache has it."""
+    ) -> HostFacts:
+        """What dbt knows around a model. existing: the relation of the model's name, as dbt's cache has it."""
         self._refuse_foreign_diffs(relation)
         lineage = Lineage(model, graph)
-        return Neighbours(
+        return HostFacts(
             below=lineage.inputs(TEMPORAL),
             between=lineage.inputs(VIEW),
             readers=lineage.readers(),

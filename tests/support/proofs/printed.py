@@ -43,4 +43,4 @@ def windows(predicate: str, zone: str = "UTC", as_of: int = 0) -> str:
     model = model_of(predicate, zone, as_of)
     (core,) = model.cores
     assert not model.notes, model.notes
-    return intervals_sql.wanted(core, as_of, None)
+    return intervals_sql.desired(core, as_of, None)

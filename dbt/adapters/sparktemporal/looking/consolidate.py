@@ -26,7 +26,7 @@ from ..temporal.clock.schedule import readable_from
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import CoreState, State
-from ..temporal.diffs.stores import counted, store_of
+from ..temporal.diffs.stores import counted_chain, store_of
 from ..temporal.sql.text.identifiers import Identifiers
 
 #: what a consolidation tells: diffs (stored intervals), and the first instant that can be read, before and after
@@ -120,7 +120,7 @@ def _one(
     base = since if sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN else None
     rows = store.consolidated(store.stored(tables, since, state.expiration, bucketed))
     warehouse.rows(store.create(target.table(name), rows, using, base))
-    made = counted(name, warehouse.rows(store.count(target.table(name), base is not None)), base).chain
+    made = counted_chain(name, warehouse.rows(store.count(target.table(name), base is not None)), base).chain
     if not made.rows:
         warehouse.rows(f"DROP TABLE {target.table(name)}")
     return replace(core, chains=(made,) if made.rows else ())

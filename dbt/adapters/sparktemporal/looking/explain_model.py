@@ -85,7 +85,7 @@ def _statements(model: Model, target: ModelRelations, state: State) -> Iterator[
     yield Statement("the lock", f"CREATE TABLE {lock} (mz_owner STRING) USING parquet")
     using = f" {ownership.using(target, 'parquet')}"
     for core, chain in zip(model.cores, state.chains):
-        rows = store_of(core).wanted(core, state.frontier, state.expiration)
+        rows = store_of(core).desired(core, state.frontier, state.expiration)
         yield Statement(f"{core.name}: a chain", store_of(core).create(target.table(chain.table), rows, using))
     text = view_sql.live_view(state)
     yield Statement("commit, with the state in a comment", f"CREATE VIEW {target.name('__live')} AS\n{text}")

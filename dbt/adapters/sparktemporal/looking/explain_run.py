@@ -79,7 +79,7 @@ def _kept(run: Writer) -> Iterator[Row]:
     if run.plan.idle:
         yield "note", run.plan.target.model, run.plan.idle
     for whole in full_stores.planned(run.plan):
-        words = full_stores.told(run.plan.model, [whole])
+        words = full_stores.what_is_kept(run.plan.model, [whole])
         yield "full store", whole.core.name, f"{words} (full_store: {run.plan.config.full_store})"
     offset, config = run.plan.expiry.offset, run.plan.config
     if offset is not None:
@@ -90,7 +90,7 @@ def _kept(run: Writer) -> Iterator[Row]:
 
 def _read(run: Writer) -> Iterator[Row]:
     """Rows about the way of the run, and about how and why each input is read."""
-    if chosen := ways.told(run.plan):
+    if chosen := ways.choice(run.plan):
         yield "way", *chosen
     for one in input_reads(run.plan.capture):
         files = ""

@@ -35,7 +35,7 @@ def audit(pruner: FilePruner, core: str, clock: Range, share: float, seed: str) 
 def _hit(pruner: FilePruner, core: str, index: int, one: Measured, files: Sequence[str], clock: Range) -> bool:
     narrowed = restricted(pruner.of[core].core, {index: statistics.in_files(one, files)}, alone=True)
     assert clock.first is not None
-    rows = intervals_sql.wanted(replace(narrowed, columns=()), clock.first, clock.last)
+    rows = intervals_sql.desired(replace(narrowed, columns=()), clock.first, clock.last)
     return bool(pruner.warehouse.rows(f"SELECT 1 FROM (\n{rows}\n) LIMIT 1"))
 
 

@@ -27,7 +27,7 @@ def added(plan: RunPlan, core: TypedCore) -> str:
     """The rows to store for new rows of the inputs, and the corrections for deleted rows."""
     delta, store = plan.capture.cores[core.name], store_of(core)
     inserts, deletes = (
-        "\nUNION ALL\n".join(store.wanted(part, plan.decision.as_of, plan.decision.expiration) for part in signed)
+        "\nUNION ALL\n".join(store.desired(part, plan.decision.as_of, plan.decision.expiration) for part in signed)
         for signed in (delta.inserts, delta.deletes)
     )
     if deletes:
@@ -47,10 +47,10 @@ def added_to(plan: RunPlan, core: TypedCore, chains: Sequence[Chain]) -> str:
     return store.consolidated(both) if plan.capture.cores[core.name].deletes else store.merged(both, chains)
 
 
-def wanted(plan: RunPlan, core: TypedCore, source: Source) -> str:
+def desired(plan: RunPlan, core: TypedCore, source: Source) -> str:
     """All rows that should be stored, or their difference from the stored rows."""
     store, as_of, old = store_of(core), plan.decision.as_of, plan.old_chains(core.name)
-    rows = store.wanted(source.core, as_of, plan.decision.expiration, source.projection)
+    rows = store.desired(source.core, as_of, plan.decision.expiration, source.projection)
     return store.difference(rows, stored(plan, core, old, as_of)) if old else rows
 
 

@@ -27,7 +27,7 @@ from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import NO_SIZE
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import Counted, counted, store_of
+from ..temporal.diffs.stores import CountedChain, counted_chain, store_of
 from ..temporal.rewrite.core import TypedCore
 from . import chain_rows
 from .plan import RunPlan
@@ -124,7 +124,9 @@ def answered(
     chain_files.refuse_other_counts(
         plan.target.model, _standing(tools, plan, reading), chain_files.rows_counted(standing)
     )
-    found = {core.name: counted(plan.chain(core.name), [row], None) for core, row in zip(_plain(plan, reading), chains)}
+    found = {
+        core.name: counted_chain(plan.chain(core.name), [row], None) for core, row in zip(_plain(plan, reading), chains)
+    }
     added = {core.name: int(row[0]) for core, row in zip(_counted_apart(plan, reading), new)}
     added |= _added(plan, reading, left_out) if left_out else {}
     bytes_of = {core.name: int(row[0]) for core, row in zip(plan.changed, sizes)}
@@ -182,8 +184,8 @@ def asks_for_all(plan: RunPlan) -> bool:
 def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
     """Whether the chain of a rebuild tells how many updates after the expiration are not stored.
 
-    Where every window ends, a row that is stored without an end ends after the expiration. So the chain is counted,
-    and the inputs are not read again.
+    Where every window ends, a row that is stored without an end ends after the expiration. So the chain is counted, and
+    the inputs are not read again.
     """
     return (
         plan.decision.rebuilds
@@ -220,7 +222,7 @@ def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
     return queries
 
 
-def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Counted:
+def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> CountedChain:
     """Count a table that was written. since: as given to the store's `create`."""
     source, size = _sized(tools, plan, core, plan.target.table(table))
-    return counted(table, tools.warehouse.rows(store_of(core).count(source, since is not None, size)), since)
+    return counted_chain(table, tools.warehouse.rows(store_of(core).count(source, since is not None, size)), since)

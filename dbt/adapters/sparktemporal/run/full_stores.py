@@ -58,10 +58,10 @@ def warning(plan: RunPlan, committed: State | None, written: Written) -> str:
         return ""
     stored = {core.name: sum(chain.rows for chain in core.chains) for core in committed.cores}
     kept = [Weight(core, stored[core.name], written.sizes.get(core.name)) for core in plan.model.whole]
-    return f"temporal_view {plan.target.model} keeps {told(plan.model, kept)}"
+    return f"temporal_view {plan.target.model} keeps {what_is_kept(plan.model, kept)}"
 
 
-def told(model: Model, kept: list[Weight]) -> str:
+def what_is_kept(model: Model, kept: list[Weight]) -> str:
     """The text of the warning: the rows that are kept, the reason, and how to keep fewer."""
     return (
         f"{_listed([str(one) for one in kept])}, and each read goes through them: {why(model)}. "

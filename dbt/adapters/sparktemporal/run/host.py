@@ -18,7 +18,7 @@ from ..temporal.clock.instants import parse_instant
 from ..temporal.decision import Invocation
 from ..temporal.sql.spark.errors import SparkError
 from . import lock, report
-from .plan import Definition, Neighbours
+from .plan import Definition, HostFacts
 from .under_lock import start
 
 
@@ -37,8 +37,8 @@ class Host(Protocol):
     def config(self, model: str) -> Mapping[str, Any]:
         """The configs of a model, as docs/reference/configs.md lists them; {} for none."""
 
-    def neighbours(self, model: str) -> Neighbours:
-        """The temporal views around a model, and what is known of its inputs; `Neighbours()` if nothing is known."""
+    def facts(self, model: str) -> HostFacts:
+        """The temporal views around a model, and what is known of its inputs; `HostFacts()` if nothing is known."""
 
     def say(self, line: str) -> None:
         """Write a line to the log."""
@@ -67,7 +67,7 @@ def run_model(
     held: list[str] = []
     run = None
     try:
-        run = start(warehouse, target, Definition(sql, config), invocation, host.neighbours(model), held.append)
+        run = start(warehouse, target, Definition(sql, config), invocation, host.facts(model), held.append)
         for _ in run.steps(host.rows):
             pass
     except BaseException:

@@ -58,7 +58,7 @@ def _missed(tools: Tools, plan: RunPlan, core: TypedCore, frontier: int) -> str:
     narrowed = tools.pruning.narrowed(core, since_then)
     narrowed = delta.pin(narrowed) if delta.pin else narrowed
     projection = tools.pruning.condition(core, since_then)
-    wanted = intervals_sql.wanted(_shown(narrowed), frontier, None, projection)
+    wanted = intervals_sql.desired(_shown(narrowed), frontier, None, projection)
     chains = plan.old_chains(core.name)
     stored = [chain_rows.stored(plan, core, chains, frontier)] if chains else []
     return late_sql.missed(core, [wanted], stored, as_of)
@@ -66,7 +66,7 @@ def _missed(tools: Tools, plan: RunPlan, core: TypedCore, frontier: int) -> str:
 
 def _windows(part: TypedCore, frontier: int) -> str:
     start = intervals_sql.ALWAYS if part.core.condition is None else frontier
-    return intervals_sql.wanted(_shown(part), start, None, whole=True)
+    return intervals_sql.desired(_shown(part), start, None, whole=True)
 
 
 def _shown(core: TypedCore) -> TypedCore:
@@ -89,10 +89,10 @@ def old(plan: RunPlan) -> Late:
     return kept if kept is not None and kept.columns == now else Late(now)
 
 
-def taken(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
+def tables_to_merge(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
     """(name, number of rows) of each table to merge with a new table of `rows` rows."""
     tables = old(plan).tables
-    number = chain_rules.taken_in([n for _, n in tables], rows) if rows else 0
+    number = chain_rules.chains_to_merge([n for _, n in tables], rows) if rows else 0
     return tables[len(tables) - number :]
 
 
@@ -106,7 +106,7 @@ def merge(plan: RunPlan, rows: int | None) -> list[Statement]:
     new = plan.target.table(plan.late())
     if not rows:
         return [Statement("no row came late", f"DROP TABLE {new}")]
-    together = taken(plan, rows)
+    together = tables_to_merge(plan, rows)
     if not together:
         return []
     names = [*(plan.target.table(name) for name, _ in together), new]
@@ -126,7 +126,7 @@ def committed(plan: RunPlan, rows: int | None) -> Late | None:
     before = Late(old(plan).columns) if plan.invocation.full_refresh else old(plan)
     if not rows:
         return before
-    together = taken(plan, rows)
+    together = tables_to_merge(plan, rows)
     kept = before.tables[: len(before.tables) - len(together)]
     tables = (*kept, (plan.late(merged=bool(together)), rows + sum(n for _, n in together)))
     return Late(before.columns, tuple(sorted(tables, key=lambda named: -named[1])))

@@ -10,7 +10,7 @@ from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import Counted, store_of
+from ..temporal.diffs.stores import CountedChain, store_of
 from ..temporal.rewrite.core import TypedCore
 from . import chain_rows, late_rows, past
 from .counting import asks_for_all, count, not_stored, tells_beyond
@@ -39,7 +39,7 @@ def count_written(tools: Tools, plan: RunPlan, manifest: str, reading: Reading, 
             continue
         if chain.rows:
             written[core.name] = chain
-            taken = chain_rules.taken_in([c.rows for c in old], chain.rows)
+            taken = chain_rules.chains_to_merge([c.rows for c in old], chain.rows)
             if taken:
                 merged[core.name] = (*old[len(old) - taken :], chain)
     sizes = {name: counts.sizes.get(name, one.size) for name, one in found.items()}
@@ -51,7 +51,7 @@ def count_written(tools: Tools, plan: RunPlan, manifest: str, reading: Reading, 
 
 
 def _not_stored(
-    plan: RunPlan, found: Mapping[str, Counted], late: int | None, counts: Sequence[Sequence[Any]]
+    plan: RunPlan, found: Mapping[str, CountedChain], late: int | None, counts: Sequence[Sequence[Any]]
 ) -> tuple[int | None, int | None]:
     """(updates after the expiration, windows that were over when their rows came); None for what is not known."""
     deltas = plan.capture.cores
@@ -78,7 +78,7 @@ def merge(plan: RunPlan, written: Written) -> list[Statement]:
             rows = store_of(core).merged(chain_rows.stored(plan, core, merged, since), merged)
             create = _create(plan, core, rows, since if is_large(merged) else None)
             steps.append(Statement(f"{core.name}: {quantity(len(merged), 'chain')} -> one", create))
-    for name, chains in plan.to_peel(written.merged).items():
+    for name, chains in plan.to_split(written.merged).items():
         core = next(core for core in plan.model.cores if core.name == name)
         due = [compaction.due_rows(c, c.source(plan.target.schema), since) for c in chains]
         store = store_of(core)

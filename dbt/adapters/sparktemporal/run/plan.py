@@ -38,8 +38,8 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """The neighbours of a model, in dbt's graph and in its schema."""
+class HostFacts:
+    """What the host of a run knows around a model: its neighbours in dbt's graph, and the relations of its schema."""
 
     #: the temporal views that the model may read
     below: Sequence[ModelRelations] = ()
@@ -62,7 +62,7 @@ class RunPlan(Request):
     """One run of one temporal_view before it writes: everything observed and decided. `str` prints a table of it."""
 
     definition: Definition
-    neighbours: Neighbours
+    host_facts: HostFacts
     #: the id in the names of the run's tables. Another attempt has another id; the lock keeps the first one
     run_id: str
     expiry: Expiry
@@ -89,7 +89,7 @@ class RunPlan(Request):
         if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled:
             return False
         # a feed needs each frontier, and a refresh is committed once, with the rows of its instant
-        if (FEED in self.neighbours.macros or self.refreshes) and d.as_of > old.frontier:
+        if (FEED in self.host_facts.macros or self.refreshes) and d.as_of > old.frontier:
             return False
         if self.config.store_late and old.late is None or self.config.at_function != old.at_function:
             return False
@@ -205,10 +205,10 @@ class RunPlan(Request):
         """The latest instant that `since` may become (ms)."""
         return readable_from(self.decision.since, self.decision.as_of, self.config.retain_history, self.refreshes)
 
-    def to_peel(self, merged: Mapping[str, Sequence[Chain]]) -> dict[str, list[Chain]]:
+    def to_split(self, merged: Mapping[str, Sequence[Chain]]) -> dict[str, list[Chain]]:
         """Core -> its chains with too many due updates (`compaction`), where the run does not merge the core anyway."""
         cores = self.built_on.cores if self.built_on else ()
-        found = {core.name: compaction.to_peel(core, self.latest) for core in cores}
+        found = {core.name: compaction.to_split(core, self.latest) for core in cores}
         return {name: chains for name, chains in found.items() if chains and name not in merged}
 
     def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
@@ -217,7 +217,7 @@ class RunPlan(Request):
         chains = [c for core in self.model.cores for c in self.old_chains(core.name)]
         rewritten = [sum(c.rows for c in several) for several in merged.values()]
         over = [c.rows for c in chains if chain_rules.is_over(c, self.latest)]
-        moves = self.to_peel(merged) or max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN
+        moves = self.to_split(merged) or max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN
         return self.latest if moves else self.decision.since
 
     # -- what the commit says of the past --

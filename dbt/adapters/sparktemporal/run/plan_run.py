@@ -44,7 +44,7 @@ from .analyze import understand
 from .commit import Commit, ViewTexts
 from .first_commit import first_commit, refuse_grants
 from .live_functions import refuse_and_name, refuse_of_session
-from .plan import Definition, Neighbours, RunPlan
+from .plan import Definition, HostFacts, RunPlan
 from .writer import Writer
 
 
@@ -53,26 +53,26 @@ def begin(
     target: ModelRelations,
     definition: Definition,
     invocation: Invocation,
-    neighbours: Neighbours | None = None,
+    host_facts: HostFacts | None = None,
 ) -> Writer:
     """Observe, refuse what cannot be right, and decide -> the Writer that executes the plan."""
     started, replayed = time.monotonic(), invocation.as_of if invocation.pinned else None
     with in_words(definition.sql), refused.unparsed_by_spark(warehouse, definition.sql):
         config = TemporalConfig.parse(target.model, definition.config)
-        neighbours, existing, live = _relations(warehouse, target, neighbours or Neighbours())
+        host_facts, existing, live = _relations(warehouse, target, host_facts or HostFacts())
         old = _last_state(warehouse, target, live, invocation.full_refresh)
         texts = _texts(warehouse, target, definition.config, live, old)
         late_rows.refuse_foreign(warehouse, target, config, existing)
         at_function.refuse_impossible(warehouse, target, config, old)
         if old and not invocation.full_refresh:
-            neighbours, existing = _with_all_chains(warehouse, target, neighbours, existing, old)
+            host_facts, existing = _with_all_chains(warehouse, target, host_facts, existing, old)
 
-        warehouse, sql, invocation = _over_views(warehouse, target, definition.sql, invocation, neighbours, old)
+        warehouse, sql, invocation = _over_views(warehouse, target, definition.sql, invocation, host_facts, old)
         refreshes = config.refreshes(old.refreshes if old else None, invocation.as_of)
         tables, known = DescribedTables(warehouse), Routines(warehouse)
         model = _understand(warehouse, target, sql, config, invocation, refreshes, old, tables, known)
 
-        expiry = _expiry(warehouse, model, config.expiration, neighbours.inputs, invocation.as_of, refreshes)
+        expiry = _expiry(warehouse, model, config.expiration, host_facts.inputs, invocation.as_of, refreshes)
         grounds = _grounds(warehouse.stack, model, config, invocation, expiry, refreshes, old)
         decision = decide(target.model, old, grounds)
         if warehouse.stack and decision.action != WAITING:
@@ -86,7 +86,7 @@ def begin(
             decision=decision,
             model=model,
             definition=definition,
-            neighbours=neighbours,
+            host_facts=host_facts,
             run_id=chain_rules.new_run_id(invocation.engine_now),
             expiry=expiry,
             capture=Capture.nothing(model.cores),
@@ -105,23 +105,23 @@ def begin(
 
 
 def _relations(
-    warehouse: Warehouse, target: ModelRelations, neighbours: Neighbours
-) -> tuple[Neighbours, list[str], ViewInfo | None]:
-    """(the neighbours, the names of the model's relations, its commit; None before the first commit).
+    warehouse: Warehouse, target: ModelRelations, host_facts: HostFacts
+) -> tuple[HostFacts, list[str], ViewInfo | None]:
+    """(the facts of the host, the names of the model's relations, its commit; None before the first commit).
 
     Where dbt's list names a commit that is gone, Spark is asked anew. The list may have the commit itself. A run that
     writes compares it with that of now under the lock.
     """
-    if neighbours.known is not None:
-        existing = neighbours.known.beginning(target.model)
-        if listed := neighbours.known.commit(f"{target.model}__live"):
-            return neighbours, existing, listed
+    if host_facts.known is not None:
+        existing = host_facts.known.beginning(target.model)
+        if listed := host_facts.known.commit(f"{target.model}__live"):
+            return host_facts, existing, listed
         try:
-            return neighbours, existing, live_view(warehouse, target, existing)
+            return host_facts, existing, live_view(warehouse, target, existing)
         except SparkError as error:
             error.expect(Cause.NO_RELATION)
     existing = warehouse.tables(target.schema, target.model)
-    return replace(neighbours, known=None), existing, live_view(warehouse, target, existing)
+    return replace(host_facts, known=None), existing, live_view(warehouse, target, existing)
 
 
 def _last_state(
@@ -149,17 +149,17 @@ def _texts(
 
 
 def _with_all_chains(
-    warehouse: Warehouse, target: ModelRelations, neighbours: Neighbours, existing: list[str], old: State
-) -> tuple[Neighbours, list[str]]:
-    """(the neighbours, the names of the model's relations, with all chains of its commit).
+    warehouse: Warehouse, target: ModelRelations, host_facts: HostFacts, existing: list[str], old: State
+) -> tuple[HostFacts, list[str]]:
+    """(the facts of the host, the names of the model's relations, with all chains of its commit).
 
     Where dbt's list lacks a chain, Spark is asked anew. Raises TemporalError where a chain is missing.
     """
     if refused.missing_chains(old, existing):
-        if neighbours.known is not None:  # a list that is older than the commit
-            neighbours, existing = replace(neighbours, known=None), warehouse.tables(target.schema, target.model)
+        if host_facts.known is not None:  # a list that is older than the commit
+            host_facts, existing = replace(host_facts, known=None), warehouse.tables(target.schema, target.model)
         refused.refuse_missing_chains(target, old, existing)
-    return neighbours, existing
+    return host_facts, existing
 
 
 # -- understand --
@@ -170,7 +170,7 @@ def _over_views(
     target: ModelRelations,
     sql: str,
     invocation: Invocation,
-    neighbours: Neighbours,
+    host_facts: HostFacts,
     old: State | None,
 ) -> tuple[Warehouse, str, Invocation]:
     """(the warehouse that knows the temporal views below, the text over them, the invocation).
@@ -184,7 +184,7 @@ def _over_views(
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
     read = literals.as_read(without_end(written), settings, invocation.version)
     refused.refuse_itself(target, parse(read), warehouse.catalog())
-    below, between = neighbours.below, neighbours.between
+    below, between = host_facts.below, host_facts.between
     text, warehouse, clock = inline_upstreams(
         warehouse, target, written, below, between, old, invocation.as_of, settings, invocation.sampled
     )

@@ -10,7 +10,7 @@ from ..engine.warehouse import Warehouse
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
 from ..temporal.diffs.state import Chain, State
-from ..temporal.diffs.stores import Counted
+from ..temporal.diffs.stores import CountedChain
 from ..temporal.rewrite.core import TypedCore
 from .commit import Commit
 from .plan import RunPlan
@@ -54,7 +54,7 @@ class Counts:
     """What was counted of a read. The keys of mappings are cores."""
 
     #: the chains that were written, but those in buckets
-    found: Mapping[str, Counted]
+    found: Mapping[str, CountedChain]
     #: how many rows are new, where old rows were written with them
     added: Mapping[str, int]
     #: for each part of a core, where its chain does not tell: updates that are not stored, windows that were over

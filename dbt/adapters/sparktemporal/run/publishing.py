@@ -87,7 +87,7 @@ def _merged_away(plan: RunPlan, written: Written, named: Sequence[str]) -> list[
 
 
 def _core_state(tools: Tools, plan: RunPlan, written: Written, core: TypedCore) -> CoreState:
-    since, peeled = plan.since(written.merged), plan.to_peel(written.merged).get(core.name)
+    since, split = plan.since(written.merged), plan.to_split(written.merged).get(core.name)
     live, gone = plan.old_chains(core.name), list(written.merged.get(core.name, ()))
     live = [c for c in live if c not in written.joined.get(core.name, ())]
     new = written.chains.get(core.name)
@@ -95,25 +95,23 @@ def _core_state(tools: Tools, plan: RunPlan, written: Written, core: TypedCore) 
     if gone:
         one = count(tools, plan, core, merged, since if is_large(gone) else None).chain
         new = one if one.rows else None
-    elif peeled:
+    elif split:
         one = count(tools, plan, core, merged, None).chain
-        live = _without_due(tools, plan, live, peeled, since) + ([one] if one.rows else [])
+        live = _without_due(tools, plan, live, split, since) + ([one] if one.rows else [])
     gone += [c for c in live if chain_rules.is_over(c, since)]
     live = [c for c in [*live, *([new] if new else [])] if c not in gone]
     return CoreState(core.name, core.stored, tuple(chain_rules.largest_first(live)), core.sums, core.core.kept)
 
 
-def _without_due(
-    tools: Tools, plan: RunPlan, live: Sequence[Chain], peeled: Sequence[Chain], since: int
-) -> list[Chain]:
-    """The chains that still have rows, after the chains `peeled` have lost their due updates (`compaction`)."""
+def _without_due(tools: Tools, plan: RunPlan, live: Sequence[Chain], split: Sequence[Chain], since: int) -> list[Chain]:
+    """The chains that still have rows, after those in `split` have lost their due updates (`compaction`)."""
     kept = []
     for chain in live:
-        if chain in peeled:
+        if chain in split:
             if compaction.is_due(chain, since):
                 continue
             rows = tools.warehouse.rows(compaction.left(chain.source(plan.target.schema), since))
-            chain = compaction.peeled(chain, since, [(int(begins), int(number)) for begins, number in rows])
+            chain = compaction.without_due(chain, since, [(int(begins), int(number)) for begins, number in rows])
         kept += [chain] if chain.rows else []
     return kept
 
@@ -124,8 +122,8 @@ def _without_due(
 def is_view_missing(tools: Tools, plan: RunPlan) -> bool:
     """Whether the view may be missing, for instance because a run was killed between its commit and the view."""
     if tools.commit.texts.is_table:
-        return plan.neighbours.in_the_way or bool(plan.target.views_in)
-    return plan.neighbours.in_the_way or plan.target.model not in Identifiers(plan.existing)
+        return plan.host_facts.in_the_way or bool(plan.target.views_in)
+    return plan.host_facts.in_the_way or plan.target.model not in Identifiers(plan.existing)
 
 
 def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[Statement]:
@@ -143,7 +141,7 @@ def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[St
         is_own, now = state is own, plan
         if not is_own:  # another run committed the state, and changed the relations too
             there = tuple(tools.warehouse.tables(plan.target.schema, plan.target.model))
-            now = replace(plan, old=shown, existing=there, neighbours=replace(plan.neighbours, known=None))
+            now = replace(plan, old=shown, existing=there, host_facts=replace(plan.host_facts, known=None))
         shown = state
         if tools.commit.texts.is_table:
             return _beside_a_table(tools, now, state, live)
@@ -159,7 +157,7 @@ def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | N
 
     live: the view of the commits, None where not known. is_new: whether the relations surely show another commit.
     """
-    views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.neighbours.known)
+    views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.host_facts.known)
     view, gives_way = _view(plan, state, views)
     text = tools.commit.texts.updates(state.cores, state.schema)
     updates = views.changed("the updates, readable", "__diffs", text, like=live)
@@ -196,7 +194,7 @@ def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | 
     assert committed is not None
     texts, docs = (committed.text, updates, late_rows.view(plan, state.late)), plan.definition.docs
     steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, docs, _is_retyped(plan, state))
-    return [*steps, *([_table_gives_way(plan)] if plan.neighbours.in_the_way else [])]
+    return [*steps, *([_table_gives_way(plan)] if plan.host_facts.in_the_way else [])]
 
 
 def _is_retyped(plan: RunPlan, state: State) -> bool:
@@ -227,6 +225,6 @@ def _sweep(tools: Tools, plan: RunPlan, named: Sequence[str]) -> Sweep:
         named,
         plan.invocation.engine_now,
         plan.config.diffs_retention,
-        lambda: upstream.held(tools.warehouse, plan.target, plan.neighbours.readers),
+        lambda: upstream.held(tools.warehouse, plan.target, plan.host_facts.readers),
         lambda table: ownership.is_marked(tools.warehouse, plan.target, table),
     )

@@ -89,7 +89,7 @@ def summary(run: Writer) -> list[str]:
     what = action(run) + (f" ({why})" if why else "")
     first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(_facts(run))}"
     lines = [] if d.rebuilds or why else [one.line for one in reads_of(run)]
-    chosen = ways.told(run.plan, run.written)
+    chosen = ways.choice(run.plan, run.written)
     return [
         *notes,
         f"{first}, {_since(run.plan.started) / 1000:.1f} s",

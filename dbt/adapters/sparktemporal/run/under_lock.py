@@ -21,7 +21,7 @@ from ..errors import Refusal, TemporalError
 from ..temporal.decision import Invocation
 from ..temporal.sql.spark.errors import Cause, SparkError
 from . import lock
-from .plan import Definition, Neighbours
+from .plan import Definition, HostFacts
 from .plan_run import begin
 from .writer import Writer
 
@@ -31,7 +31,7 @@ def start(
     target: ModelRelations,
     definition: Definition,
     invocation: Invocation,
-    neighbours: Neighbours,
+    host_facts: HostFacts,
     taken: Callable[[str], None],
 ) -> Writer:
     """Observe and decide -> the Writer of the run. If the run will write, the run has the model's lock.
@@ -44,12 +44,12 @@ def start(
     def anew() -> Writer:
         # what the host listed may be older than a rival, and what other models were told older than the last look
         warehouse.shared().forget()
-        return begin(warehouse, target, definition, invocation, replace(neighbours, known=None))
+        return begin(warehouse, target, definition, invocation, replace(host_facts, known=None))
 
     # most scheduled runs find nothing new: they need no lock
     first: Writer | None = None
     try:
-        first = begin(warehouse, target, definition, invocation, neighbours)
+        first = begin(warehouse, target, definition, invocation, host_facts)
     except (TemporalError, SparkError) as error:
         if not forget_named(warehouse, definition.sql) and _is_final(error):
             raise

@@ -114,9 +114,9 @@ def _taken(plan: RunPlan, core: TypedCore) -> tuple[int, int]:
     """The rows of the chains that are written again (with the new rows, later), by an estimate of the new rows."""
     old = [chain.rows for chain in plan.old_chains(core.name)]
     new = sum(map(plan.capture.rows_about, plan.capture.cores[core.name].read))
-    joined = chain_rules.taken_at_once(old, new)
+    joined = chain_rules.chains_to_rewrite(old, new)
     left, joined_rows = old[: len(old) - joined], sum(old[len(old) - joined :])
-    merged = chain_rules.taken_in(left, new + joined_rows)
+    merged = chain_rules.chains_to_merge(left, new + joined_rows)
     return joined_rows, sum(left[len(left) - merged :])
 
 
@@ -143,7 +143,7 @@ def _is_open(plan: RunPlan) -> bool:
 
 def _needed_by(plan: RunPlan) -> str:
     """What needs the rows as they are stored, so that a run does not rebuild by choice; "" for nothing."""
-    config, neighbours = plan.config, plan.neighbours
+    config, host_facts = plan.config, plan.host_facts
     needs = {
         f"full_read: {config.full_read}": config.full_read != "allow",
         "retain_history": config.retain_history is not None,
@@ -151,9 +151,9 @@ def _needed_by(plan: RunPlan) -> str:
         "at_function": config.at_function,
         "change_capture: append": config.append_column is not None,
         "full_refresh: false": plan.definition.config.get("full_refresh") is False,
-        "a temporal view over it": bool(neighbours.readers),
-        "a feed of it": FEED in neighbours.macros,
-        "a query of its past": not neighbours.macros.isdisjoint(OF_THE_PAST),
+        "a temporal view over it": bool(host_facts.readers),
+        "a feed of it": FEED in host_facts.macros,
+        "a query of its past": not host_facts.macros.isdisjoint(OF_THE_PAST),
     }
     return next((name for name, is_needed in needs.items() if is_needed), "")
 
@@ -161,7 +161,7 @@ def _needed_by(plan: RunPlan) -> str:
 # -- in words --
 
 
-def told(plan: RunPlan, written: Written | None = None) -> tuple[str, str] | None:
+def choice(plan: RunPlan, written: Written | None = None) -> tuple[str, str] | None:
     """(the way of a run over changes, its reason); None for a run that has no choice.
 
     written: what the run has written; None for a run that has not written yet, whose merges follow from estimates.

@@ -94,9 +94,9 @@ def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
 def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
     """The smallest chains of a core, to write again with the new rows. A later merge would cost one more table."""
     old = plan.old_chains(core.name)
-    if core.name in plan.to_peel({}):
+    if core.name in plan.to_split({}):
         return ()
-    taken = chain_rules.taken_at_once([c.rows for c in old], plan.capture.rows_about_for(core.name))
+    taken = chain_rules.chains_to_rewrite([c.rows for c in old], plan.capture.rows_about_for(core.name))
     return tuple(c for c in old[len(old) - taken :] if not c.bucketed)
 
 
@@ -112,7 +112,7 @@ def write(tools: Tools, plan: RunPlan, reading: Reading) -> list[Statement]:
             rows = chain_rows.added_to(plan, core, source.joined)
         else:
             purpose = f"wanted {what} minus stored ones" if plan.old_chains(core.name) else f"all {what}"
-            rows = chain_rows.wanted(plan, core, source)
+            rows = chain_rows.desired(plan, core, source)
         table, since = plan.target.table(plan.chain(core.name)), plan.decision.as_of if source.is_large else None
         create = store_of(core).create(table, rows, plan.using, since)
         steps.append(Statement(f"{core.name}: {purpose} -> a new chain", create))

@@ -212,7 +212,7 @@ def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
             typed.core.name,
             [c.kind for c in typed.core.comparisons],
             typed.columns,
-            store_of(typed).wanted(typed, 0, None),
+            store_of(typed).desired(typed, 0, None),
         ]
         for typed in cores
     ]

@@ -18,7 +18,7 @@ from ...errors import NotPlanned, Refusal, TemporalError
 from ...temporal.ivm import linear_tables
 from ...temporal.ivm.stack import stacked_name
 from ...temporal.sql.names.ctes import cte_of
-from ...temporal.sql.names.parsed_model import told_apart
+from ...temporal.sql.names.parsed_model import distinct_ctes
 from ...temporal.sql.names.scope import alias_of, quote_name
 from ...temporal.sql.spark import plans, same_query, settings
 from ...temporal.sql.spark.errors import Cause, SparkError
@@ -116,7 +116,7 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     """A view -> its text, as a subquery with the view's columns. prefix: for the names of CTEs. Raises Closed."""
     name = plain_name(table)
     view = made(warehouse, name)
-    tree = told_apart(view.tree)
+    tree = distinct_ctes(view.tree)
     _name_alone(tree, view.schema, prefix)
     columns = [quote_name(column) for column in view.columns]
     opened = exp.Subquery(this=tree, alias=exp.TableAlias(this=alias_of(table).this, columns=columns))

@@ -12,7 +12,7 @@ from .state import Chain, State
 
 #: each chain has at least RATIO times the rows of the next, and after a merge there are at most CHAIN_CAP chains
 RATIO, CHAIN_CAP = 3, 6
-#: a run that peels merges nothing, and makes a chain of what was due beside the chain of its new rows
+#: a run that splits off what is due merges nothing, and makes a chain of what was due beside the chain of its new rows
 MOST_CHAINS = CHAIN_CAP + 1
 
 #: chains of so few rows together are written again with what a run adds to them: a statement costs more than the rows
@@ -157,7 +157,7 @@ def largest_first(chains: Sequence[Chain]) -> list[Chain]:
     return sorted(chains, key=lambda chain: -chain.rows)
 
 
-def taken_in(rows: Sequence[int], new: int) -> int:
+def chains_to_merge(rows: Sequence[int], new: int) -> int:
     """How many of the smallest chains to merge with `new` rows. rows: of each chain, largest chain first.
 
     Then each chain has at least RATIO times the rows of the next, and there are at most CHAIN_CAP chains.
@@ -173,11 +173,11 @@ def taken_in(rows: Sequence[int], new: int) -> int:
     return taken
 
 
-def taken_at_once(rows: Sequence[int], new: int) -> int:
+def chains_to_rewrite(rows: Sequence[int], new: int) -> int:
     """How many of the smallest chains to write again together with about `new` rows. rows: largest chain first.
 
-    A chain is taken if `taken_in` would take it, or if the total stays within FEW_ROWS; but only while the total stays
-    below SMALL_CHAIN. Larger merges move `since`, and wait until the number of new rows is known.
+    A chain is taken if `chains_to_merge` would take it, or if the total stays within FEW_ROWS; but only while the total
+    stays below SMALL_CHAIN. Larger merges move `since`, and wait until the number of new rows is known.
     """
     taken, total = 0, new
     while taken < len(rows):

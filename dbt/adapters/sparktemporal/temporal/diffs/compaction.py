@@ -32,7 +32,7 @@ def due(chain: Chain, now: int) -> tuple[int, int]:
     return base, int(total)
 
 
-def to_peel(core: CoreState, now: int) -> list[Chain]:
+def to_split(core: CoreState, now: int) -> list[Chain]:
     """The chains of a core whose due updates are to become a chain of their own; none while too few are due.
 
     Too few: outside of the bases, at most FEW_UPDATES updates are due, or at most as many as the bases hold.
@@ -73,7 +73,7 @@ def left(source: str, now: int) -> str:
     )
 
 
-def peeled(chain: Chain, now: int, buckets: Sequence[tuple[int, int]]) -> Chain:
+def without_due(chain: Chain, now: int, buckets: Sequence[tuple[int, int]]) -> Chain:
     """The chain without its updates up to `now` (ms), which another chain holds. buckets: the rows of `left`."""
     found = sorted(buckets)
     parts = [(max(begins, now + 1), rows) for begins, rows in found]

@@ -66,14 +66,14 @@ class GroupStore:
     def _summed(self) -> str:
         return "".join(f", {quote(n)}" for n, _ in self.sums)
 
-    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
+    def desired(self, typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
         """The updates of the core's groups from `as_of` to `expiration` (ms), computed from all rows of a query."""
         assert typed.core.groups is not None
         values = ""
         for s in typed.core.groups.sums:
             total = f"sum(IF(mz_sign > 0, {s.value}, {minus(s.value, s.type)}))"
             values += f",\n    {whole(total, s.type)} AS {quote(s.name)}"
-        rows = intervals_sql.wanted(typed, as_of, expiration, projection)
+        rows = intervals_sql.desired(typed, as_of, expiration, projection)
         return self._changed(
             f"  SELECT {self._keys}mz_timestamp, sum(mz_sign) AS mz_diff{values}\n"
             f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_windows\n"
@@ -125,7 +125,7 @@ class GroupStore:
         return intervals_sql.create_chain(table, rows, using, "mz_timestamp", bucket)
 
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
-        """A query of statistics, one row for the chain or for each bucket. `stores.counted` reads the columns by place.
+        """A query of statistics, one row for the chain or for each bucket; `stores.counted_chain` reads them by place.
 
         updates | negative ones | first and last mz_timestamp | NULL | mz_bucket or NULL | NULL | sum of mz_diff | bytes
         """
@@ -219,5 +219,5 @@ def aggregation_stats(typed: TypedCore, as_of: int) -> str | None:
     keys = ", ".join(quote(n) for n, _ in typed.stored)
     groups = f"approx_count_distinct(struct({keys}))" if is_countable else "NULL"
     room = f"greatest({', '.join(wide)})" if len(wide) > 1 else wide[0] if wide else "NULL"
-    rows = intervals_sql.wanted(typed, as_of, None)
+    rows = intervals_sql.desired(typed, as_of, None)
     return f"SELECT count(*), {groups}, {room}\nFROM (\n{indent(rows, 2)}\n) AS mz_windows"

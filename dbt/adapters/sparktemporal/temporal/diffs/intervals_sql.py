@@ -90,7 +90,7 @@ def check_columns(columns: Columns, spark_version: str) -> None:
             )
 
 
-def wanted(
+def desired(
     typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None, whole: bool = False
 ) -> str:
     """The intervals of the core's rows from `as_of` to `expiration` (ms).
@@ -165,7 +165,7 @@ def not_stored(
     if expiration is not None:
         beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
         beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
-    windows = wanted(replace(typed, columns=()), ALWAYS if typed.core.condition is None else as_of, None, projection)
+    windows = desired(replace(typed, columns=()), ALWAYS if typed.core.condition is None else as_of, None, projection)
     stored = f"(mz_until IS NULL OR mz_until > {as_of}L){cut_at(expiration)[1]}"
     windows = by_one_task(windows) if by_one else windows
     return (

@@ -30,8 +30,8 @@ class IntervalStore:
     def _names(self) -> str:
         return "".join(f"{quote(n)}, " for n, _ in self.columns)
 
-    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
-        return intervals_sql.wanted(typed, as_of, expiration, projection)
+    def desired(self, typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
+        return intervals_sql.desired(typed, as_of, expiration, projection)
 
     def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
         """The intervals of chains, cut to `since` … `expiration` (ms). An end after the expiration becomes NULL."""
@@ -141,7 +141,7 @@ def store_of(core: CoreState | TypedCore) -> Store:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedChain:
     """A chain whose rows were counted."""
 
     chain: Chain
@@ -151,7 +151,7 @@ class Counted:
     size: int | None
 
 
-def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Counted:
+def counted_chain(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> CountedChain:
     """A chain, from the rows of a store's `count`: one row, or one for each bucket (none for an empty chain).
 
     since: the instant (ms) from which its buckets grow; None for a chain without buckets.
@@ -174,4 +174,4 @@ def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Co
         parts=first_parts(sorted((part[5], part[0] or 0) for part in found if part[5] is not None)),
     )
     sizes = [part[8] for part in found if part[8] is not None]
-    return Counted(chain, sum(part[7] or 0 for part in found), sum(sizes) if sizes else None)
+    return CountedChain(chain, sum(part[7] or 0 for part in found), sum(sizes) if sizes else None)

@@ -128,7 +128,7 @@ class Stack:
 
     def _changed_rows(self, state: State, core: CoreState, fresh: list[Chain], gone: list[Chain], sign: int) -> str:
         """The inserts or deletes of a core: rows of one sign in new chains, of the other in chains that are gone."""
-        # a peeled chain only lost its due updates
+        # a chain whose due updates were split off lost nothing else
         later = {c.table: c for c in fresh if any(lost.table == c.table for lost in gone)}
         parts = [chain_rows(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
         for lost in gone:

@@ -14,7 +14,7 @@ from ...errors import Refusal
 from ..sql.names.bind import typed_columns
 from ..sql.names.ctes import visible_ctes
 from ..sql.names.linear import over_rows_of
-from ..sql.names.parsed_model import told_apart
+from ..sql.names.parsed_model import distinct_ctes
 from ..sql.names.scope import Describe
 from ..sql.spark.timestamps import as_written
 from ..sql.text.dialect import expression, fragment, parse, render
@@ -42,7 +42,7 @@ def resolve_clock_casts(sql: str, describe: Describe, local_timestamps: bool = F
     if _first(tree) is None:
         return sql
     while (cast := _first(tree)) is not None:
-        spark_type = _type_of(cast, (_first(told_apart(tree.copy())) or cast).find_ancestor(exp.Select), describe)
+        spark_type = _type_of(cast, (_first(distinct_ctes(tree.copy())) or cast).find_ancestor(exp.Select), describe)
         base = "decimal" if spark_type.startswith("decimal") else spark_type
         if base not in _CONVERSIONS:
             raise Refusal(

@@ -38,13 +38,13 @@ class ParsedModel:
         """Parse a text. puts: the pieces that stand in place of the author's words, see `quotes`."""
         tree = parse(text)
         mark(tree, Text(text, puts))
-        return ParsedModel(text, told_apart(tree))
+        return ParsedModel(text, distinct_ctes(tree))
 
     def copied(self) -> exp.Query:
         return self.tree.copy()
 
 
-def told_apart(tree: exp.Query) -> exp.Query:
+def distinct_ctes(tree: exp.Query) -> exp.Query:
     """The tree, changed in place so that no CTE has the name of another CTE, or of a table named without a schema.
 
     Spark resolves a name to the nearest CTE. Under another `spark.sql.legacy.ctePrecedencePolicy` Spark's plan of the
