@@ -96,45 +96,42 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 
 	@$(TRIED) session "Hive metastore" delta "passed: make test-lake"
 	@$(TRIED) session "Iceberg's session catalog, type hive" iceberg "passed: make test-lake"
 
-# of conformance the modules whose models are made in the catalog: the others ask Spark about Spark
-IN_ANY := tests/catalogs tests/property/test_histories.py \
-  $(addprefix tests/conformance/,test_cases.py test_update_streams.py realistic)
-# behind the servers of others the faults are left out: they are tried in the catalogs of files, and behind Iceberg's own
-IN_OURS := $(IN_ANY) tests/faults tests/property/test_stacked.py
-# each case over each format of the diffs; a slice of the cases, and all that depends on the catalog, in the others
-EACH_CASE := -m "not own_catalog and not deep"
-SOME_CASES := -m "(metastore or not landing) and not own_catalog and not deep"
-# Spark's own interface of views is younger than the Spark of constraints.txt
-YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
-
 $(VENV)/.catalogs: $(VENV)/.made
 	@$(call install,catalogs)
 	@touch $@
 
-test-catalogs: setup $(VENV)/.catalogs ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views (hadoop, and glue over moto), of Nessie's server; one by Spark 4.3's own interfaces
-	@# before the first hour: Nessie's server needs a younger Java than the one on PATH may be
+# Spark's own interface of views is younger than the Spark of constraints.txt
+YOUNGER := $(PYTHON) tests/packaging/version_matrix.py
+# of conformance the modules whose models are made in the catalog: the others ask Spark about Spark
+IN_ANY := tests/catalogs tests/property/test_histories.py \
+  $(addprefix tests/conformance/,test_cases.py test_update_streams.py realistic)
+CATALOGS := local served files glue nessie nessie_own plain
+test-catalog-%: NAMED = Iceberg, type $(TYPE)
+test-catalog-local: TYPE := jdbc
+test-catalog-served: TYPE := rest
+test-catalog-files: TYPE := hadoop
+test-catalog-glue: TYPE := glue, over moto
+test-catalog-nessie: TYPE := rest, Nessie over moto
+test-catalog-nessie_own: TYPE := nessie
+test-catalog-plain: NAMED := Spark's own interfaces
+# each case over each format of the diffs; a slice of the cases, and all that depends on the catalog, in the others
+test-catalog-%: CASES := -m "(metastore or not landing) and not own_catalog and not deep"
+test-catalog-local test-catalog-plain: CASES := -m "not own_catalog and not deep"
+# behind the servers of others the faults are left out: they are tried in the catalogs of files, and behind Iceberg's own
+test-catalog-%: FAULTS := tests/faults tests/property/test_stacked.py
+test-catalog-glue test-catalog-nessie test-catalog-nessie_own: FAULTS :=
+test-catalog-plain: PYTEST := $(YOUNGER) --in 4.3/1.11 -m pytest $(APART)
+test-catalog-plain: TRIED := $(YOUNGER) --in 4.3/1.11 tests/packaging/version_matrix.py --record
+
+test-catalog-%: setup $(VENV)/.catalogs
+	@echo "== tests in the catalog $*: $(NAMED)"
+	@$(PYTEST) --catalog $* $(CASES) $(IN_ANY) $(FAULTS)
+	@$(TRIED) session "$(NAMED)" $(if $(TYPE),iceberg,parquet) "passed: make test-catalog-$*"
+
+# before the first hour: Nessie's server needs a younger Java than the one on PATH may be
+test-catalogs: setup $(VENV)/.catalogs ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views (hadoop, and glue over moto), of Nessie's server; one by Spark 4.3's own interfaces (test-catalog-glue and the like: one alone)
 	@PYTHONPATH=tests $(BIN)/python -c 'from support.named_catalogs import java_for_nessie; java_for_nessie()'
-	@echo "== tests in the catalog local"
-	@$(PYTEST) --catalog local $(EACH_CASE) $(IN_OURS)
-	@for catalog in served files; do \
-	  echo "== tests in the catalog $$catalog"; \
-	  $(PYTEST) --catalog $$catalog $(SOME_CASES) $(IN_OURS) || exit 1; \
-	done
-	@echo "== tests in the catalog glue, over moto on loopback"
-	@$(PYTEST) --catalog glue $(SOME_CASES) $(IN_ANY)
-	@for catalog in nessie nessie_own; do \
-	  echo "== tests in the catalog $$catalog, of Nessie's server on loopback (Java 21 or later)"; \
-	  $(PYTEST) --catalog $$catalog $(SOME_CASES) $(IN_ANY) || exit 1; \
-	done
-	@echo "== tests in the catalog plain, with a Spark of its own"
-	@$(YOUNGER) -m pytest $(APART) --catalog plain $(EACH_CASE) $(IN_OURS)
-	@$(TRIED) session "Iceberg, type jdbc" iceberg "passed: make test-catalogs"
-	@$(TRIED) session "Iceberg, type rest" iceberg "passed: make test-catalogs"
-	@$(TRIED) session "Iceberg, type hadoop" iceberg "passed: make test-catalogs"
-	@$(TRIED) session "Iceberg, type glue, over moto" iceberg "passed: make test-catalogs"
-	@$(TRIED) session "Iceberg, type rest, Nessie over moto" iceberg "passed: make test-catalogs"
-	@$(TRIED) session "Iceberg, type nessie" iceberg "passed: make test-catalogs"
-	@$(YOUNGER) tests/packaging/version_matrix.py --record session "Spark's own interfaces" parquet "passed: make test-catalogs"
+	@for catalog in $(CATALOGS); do $(MAKE) --no-print-directory test-catalog-$$catalog || exit 1; done
 
 # a venv for each pair: CELLS='3.5/1.10 4.3/1.11' for some
 test-matrix: java ## the demo, conformance and a history with each Spark and each dbt-core: the table in docs/versions.md
