@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-engines test-trino test-matrix wheel wheel-check lineage-check release-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-landing test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-engines test-trino test-matrix wheel wheel-check lineage-check release-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -59,9 +59,8 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff format .
 
 # Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start, the
-# longest first, so that both processes end together. Hive's metastore takes a fifth of the time of small tests: the
-# tables of make test are in Spark's own catalog. What depends on the catalog runs once more over the metastore, beside
-# all that make test leaves out, by make test-metastore.
+# longest first, so that both processes end together. Hive's metastore takes a third of the time: the tables of make
+# test and make test-landing are in Spark's own catalog. What depends on the catalog runs by make test-metastore.
 APART := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(APART)
 SLICE := --catalog in-memory -m "not landing and not deep and not lake"
@@ -76,12 +75,17 @@ test: java $(VENV)/.test ## a slice of each feature in five minutes, first what 
 	@echo "== a slice of each feature (five minutes)"
 	@$(PYTEST) --durations 10 --junit-xml build/slice.xml $(SLICE) $(FOLDERS)
 
-test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and what make test leaves out
-	@echo "== over Hive's metastore: what depends on the catalog, and what the slice leaves out (40 minutes)"
-	@$(PYTEST) --long --durations 10 --junit-xml build/metastore.xml \
-	  -m "(metastore or landing) and not deep and not lake" tests/unit $(FOLDERS)
+test-landing: java $(VENV)/.test ## what make test leaves out, but the deep tests and those of make test-metastore
+	@echo "== what the slice leaves out (20 minutes)"
+	@$(PYTEST) --long --durations 10 --junit-xml build/landing.xml --catalog in-memory \
+	  -m "landing and not metastore and not deep and not lake" tests/unit $(FOLDERS)
 
-test-deep: test test-metastore test-lake test-catalogs test-connect test-cluster test-engines test-trino test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog
+	@echo "== over Hive's metastore: what depends on the catalog (15 minutes)"
+	@$(PYTEST) --long --durations 10 --junit-xml build/metastore.xml \
+	  -m "metastore and not deep and not lake" tests/unit $(FOLDERS)
+
+test-deep: test test-landing test-metastore test-lake test-catalogs test-connect test-cluster test-engines test-trino test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 	@$(TRIED) session "Hive metastore" parquet "passed: make test test-metastore"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test test-metastore"
 

@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All but the first n parameters of a test are for `make test-metastore` (quick) or `make test-deep` (first)."""
+    """All but the first n parameters of a test are for `make test-landing` (quick) or `make test-deep` (first)."""
     seen: Counter[str] = Counter()
     for item in items:
         test = item.nodeid.partition("[")[0]

@@ -389,7 +389,7 @@ def types_of(spark: Any, calls: Iterable[str], most: int) -> Iterator[tuple[str,
 
 @pytest.mark.landing
 @pytest.mark.own_catalog
-@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.deep)])
 def test_the_types_without_spark_are_those_of_spark(spark: Any, step: int) -> None:
     """Of calls of each function whose type is known, and of operations of two columns or literals.
 

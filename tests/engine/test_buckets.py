@@ -123,7 +123,8 @@ WHERE = "(lo is null or mz_now() >= lo) and (hi is null or mz_now() < hi)"
 
 
 @pytest.mark.landing
-@pytest.mark.parametrize("expiration", [None, "3 hours"])
+@pytest.mark.first(1)
+@pytest.mark.parametrize("expiration", ["3 hours", None])
 def test_rows_at_the_edges_of_buckets(
     project: Project, monkeypatch: pytest.MonkeyPatch, expiration: str | None
 ) -> None:

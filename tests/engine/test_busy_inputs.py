@@ -105,7 +105,8 @@ def drive(project: Project, models: list[str], count: int, monkeypatch: pytest.M
     return busy
 
 
-@pytest.mark.parametrize("model", ["rows", "both", "named", "latest"])
+@pytest.mark.first(2)
+@pytest.mark.parametrize("model", ["both", "named", "rows", "latest"])
 def test_rows_come_at_every_phase(project: Project, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drive(project, [model], 2, monkeypatch)
 

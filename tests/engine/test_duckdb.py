@@ -109,10 +109,14 @@ def of_spark(project: Project, sql: str, columns: tuple[tuple[str, str], ...]) -
 
 
 @pytest.mark.landing
-def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three runs: the first, after new rows, after updates and deletes. Ten instants of the last, and past ones."""
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.deep)])
+def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Three runs: the first, after new rows, after updates and deletes. Ten instants of the last, and past ones.
+
+    Each step-th model.
+    """
     small_limits(monkeypatch)
-    names, rng = sorted(MODELS), random.Random(7)
+    names, rng = sorted(MODELS)[::step], random.Random(7)
     events = {n: event(rng, n) for n in range(1, 60)}
     write(project, events, "CREATE TABLE")
     for name in names:

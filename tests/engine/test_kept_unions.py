@@ -77,6 +77,7 @@ def fill(project: Project, rows: str) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("names", [UNIONS[i::4] for i in range(4)], ids=" ".join)
+@pytest.mark.first(1)
 @pytest.mark.landing
 def test_unions(names: tuple[str, ...], project: Project) -> None:
     """The first run, new rows, and rows that are gone."""
@@ -84,6 +85,7 @@ def test_unions(names: tuple[str, ...], project: Project) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.first(1)
 @pytest.mark.parametrize("names", [tuple(CONDITIONAL)[i::3] for i in range(3)], ids=" ".join)
 def test_conditional_aggregates(names: tuple[str, ...], project: Project) -> None:
     a_life(project, names)

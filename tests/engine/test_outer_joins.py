@@ -41,7 +41,9 @@ SLICE = ("unbought",)
 OTHERS = tuple(name for name in MODELS if name not in SLICE)
 
 
-@pytest.mark.parametrize("names", [SLICE, pytest.param(OTHERS, marks=pytest.mark.landing)], ids=" ".join)
+@pytest.mark.quick(1)
+@pytest.mark.first(2)
+@pytest.mark.parametrize("names", [SLICE, *(OTHERS[i::3] for i in range(3))], ids=" ".join)
 def test_partners(names: tuple[str, ...], project: Project) -> None:
     """The first run, new rows of one side, of the other side, and rows that are gone."""
     project.sql("CREATE TABLE {s}.b (id INT, k STRING, until TIMESTAMP) USING parquet")

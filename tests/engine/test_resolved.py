@@ -153,6 +153,7 @@ def check(project: Project, way: Way, instants: Sequence[int]) -> None:
 
 
 @pytest.mark.first(3)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_dbt_resolved_is_read(way: str, stack: Project) -> None:
     """Two runs, with new rows between them: right at boundaries, by new chains."""

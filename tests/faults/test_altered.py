@@ -107,6 +107,7 @@ def is_number(wanted: int) -> Callable[[int, str], bool]:
 
 
 @pytest.mark.quick(2)
+@pytest.mark.first(4)
 @pytest.mark.parametrize("kind", each(2, ["place", "view", *(kind for kind in KINDS if kind not in ("place", "view"))]))
 def test_at_the_write(project: Project, tmp_path: Path, altering: Any, kind: str) -> None:
     assert altered(project, tmp_path, altering, kind, is_write)

@@ -93,8 +93,7 @@ def built(flights: Flights) -> dict[str, dict[str, Any]]:
     return flights.build("-s", "staging", "in_the_air", "boarding", "hopping_window")
 
 
-@pytest.mark.landing
-@pytest.mark.metastore
+@pytest.mark.deep
 def test_flights_build_green_without_pyspark(built: dict[str, dict[str, Any]]) -> None:
     assert {r["status"] for r in built.values()} == {"success", "pass"}
     assert sum(name.startswith("temporal_") for name in built) == 9 and "flights_are_there" in built
@@ -109,8 +108,7 @@ def test_all_flights_build_green(flights: Flights) -> None:
 
 
 @pytest.mark.usefixtures("built")
-@pytest.mark.landing
-@pytest.mark.metastore
+@pytest.mark.deep
 def test_flights_run_again(flights: Flights, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """One more flight in the air: its view advances, another that it is not in stays unchanged."""
     for name, value in flights.environment.items():

@@ -112,10 +112,19 @@ MODULES = [f for f in FILES if f.name.startswith("test_")]
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda f: str(f.relative_to(TESTS)))
 def test_a_target_runs_each_module(file: Path) -> None:
-    """make test and make test-metastore name the same folders, and marks decide. make test-deep takes what is deep."""
-    names = ("test", "test-metastore", "test-lake", "test-catalog-%", "test-connect", "test-cluster", "test-engines")
+    """The targets of a landing name the same folders, and marks decide. make test-deep takes what is deep."""
+    names = (
+        "test",
+        "test-landing",
+        "test-metastore",
+        "test-lake",
+        "test-catalog-%",
+        "test-connect",
+        "test-cluster",
+        "test-engines",
+    )
     targets = {target: folders_of(target) for target in names}
-    assert targets["test"] == targets["test-metastore"]
+    assert targets["test"] == targets["test-landing"] == targets["test-metastore"]
     assert any(folder in file.parents for folders in targets.values() for folder in folders)
     assert marked(file)
 
@@ -144,11 +153,15 @@ def test_a_landing_and_a_night() -> None:
     """Each change is tried with all tests but the deep ones and the lakes', which run each night."""
     workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
     landing = (TESTS.parent / ".ci" / "run").read_text()
-    assert re.findall(r"^\s*make (.+)$", landing, flags=re.MULTILINE) == ["lint test", "test", "test-metastore"]
+    assert re.findall(r"^\s*make (.+)$", landing, flags=re.MULTILINE) == [
+        "lint test",
+        "test",
+        "test-landing test-metastore",
+    ]
     assert landing.count("tests/packaging/budget.py build/slice.xml") == 2
-    assert "make lint test test-metastore" in workflow
+    assert "make lint test test-landing test-metastore" in workflow
     assert "target: [test-lake, test-deep-alone]" in workflow
-    assert re.search(r"^test-deep: test test-metastore ", MAKEFILE, flags=re.MULTILINE)
+    assert re.search(r"^test-deep: test test-landing test-metastore ", MAKEFILE, flags=re.MULTILINE)
 
 
 def test_commands_name_marks_that_there_are(pytestconfig: pytest.Config) -> None:

@@ -17,16 +17,16 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.first(1)
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize(("name", "runs"), [(DOMAINS[0], 2), *((name, 3) for name in DOMAINS)])
 @pytest.mark.landing
 @pytest.mark.own_catalog
-def test_realistic(name: str, tmp_path: Path, small_plans: Any) -> None:
+def test_realistic(name: str, runs: int, tmp_path: Path, small_plans: Any) -> None:
     """The first run and one after each change; at eight instants each; then dbt's own test of some."""
     domain = Domain(name, tmp_path / "project", small_plans)
     domain.create()
     wrong: list[str] = []
     found: dict[str, dict[str, Any]] = {model: {} for model in domain.accepted}
-    for number in range(3):
+    for number in range(runs):
         if number:
             domain.change(number - 1)
         result = domain.run(number)
@@ -40,7 +40,7 @@ def test_realistic(name: str, tmp_path: Path, small_plans: Any) -> None:
     wrong += [
         f"{model} keeps or reads other things than expected:\n{as_yaml({model: found[model]})}"
         for model in domain.accepted
-        if found[model] != {key: domain.models[model].get(key) for key in found[model]}
+        if found[model] != expected(domain.models[model], list(found[model]), runs)
     ]
     if any(expected.get("matched") for expected in domain.models.values()):
         tested = domain.project.dbt("test", now=domain.clock[-1], check=False)
@@ -76,6 +76,12 @@ def observe(domain: Domain, model: str, number: int, result: Result, found: dict
 def compared(domain: Domain, model: str) -> list[str]:
     instants = domain.instants(model)
     return [f"{model} {one}" for one in differences(domain.view(model, instants), domain.oracle(model, instants))]
+
+
+def expected(model: dict[str, Any], keys: list[str], runs: int) -> dict[str, Any]:
+    """What case.yaml says of a model, and of its inputs only the ways of so many runs."""
+    said = {key: model.get(key) for key in keys}
+    return said | {"inputs": {table: ways[: runs - 1] for table, ways in (said["inputs"] or {}).items()}}
 
 
 def as_yaml(found: dict[str, Any]) -> str:

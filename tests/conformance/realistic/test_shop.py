@@ -48,7 +48,7 @@ REFUSED = (
 )
 
 
-@pytest.mark.landing
+@pytest.mark.deep
 @pytest.mark.own_catalog
 def test_a_shop_is_migrated(project: Project, small_plans: Any) -> None:
     """The project as it was; the same rows after the edits; the incremental models again, after rows that came late."""
