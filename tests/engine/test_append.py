@@ -10,7 +10,7 @@ from support.instants import T0
 from support.project import Project
 from support.seeds import a_seed
 
-pytestmark = pytest.mark.landing
+pytestmark = [pytest.mark.landing, pytest.mark.metastore]
 
 APPEND = {"change_capture": "append", "append_column": "at"}
 ROWS = "id BIGINT, at TIMESTAMP, hi TIMESTAMP, note STRING"

@@ -99,6 +99,7 @@ def test_columns_named_like_those_of_a_run(project: Project) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.metastore
 def test_columns_named_like_those_of_rows_in_order(project: Project) -> None:
     """What is remembered of late rows stands beside the columns of the table."""
     columns = "mz_file STRING, MZ_NTH BIGINT, mz_row BIGINT, mz_old BIGINT, file STRING, size BIGINT"

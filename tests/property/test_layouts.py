@@ -318,6 +318,7 @@ def test_two_partitions_at_one_place(project: Project, tmp_path: Path) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.metastore
 def test_files_dropped_into_a_table_of_hive(project: Project, tmp_path: Path) -> None:
     """A session remembers which files such a table has, until it is told to look again."""
     layout = Layout(

@@ -21,11 +21,10 @@ _STAR = {"kind", "expressions", "from_"}
 
 
 class DescribedTables:
-    """A function from a query to its columns, which asks Spark once about each query.
+    """A function from a query to its columns. Each query is asked of Spark once.
 
-    `SELECT * FROM s.t` is asked by DESCRIBE TABLE EXTENDED.
-
-    found: full name -> the table.
+    The question about `SELECT * FROM s.t` is DESCRIBE TABLE EXTENDED. The attribute `found` keeps the tables of these
+    answers, and no views: full name -> the table.
     """
 
     def __init__(self, warehouse: Warehouse) -> None:
@@ -72,7 +71,8 @@ def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
 def forget_named(warehouse: Warehouse, sql: str) -> bool:
     """Make the session forget the tables that a text names with a schema -> whether old columns were remembered.
 
-    Another session may have altered a table. The columns that other models of the invocation were told count, too.
+    Another session may have altered a table. The answer is also True where another model of the invocation got columns
+    that the table no longer has.
     """
     named: dict[str, None] = {}
     with suppress(Refusal):

@@ -8,8 +8,12 @@ the committed model can still answer.
 | the mark is before the frontier, and no other line applies | the updates from the mark to the frontier |
 | since is after the mark | the difference between the output and the table, then the updates |
 | the output was revised after the mark | the difference, then the updates |
-| a write of the table is not atomic: a killed write may have left a part | the difference, then the updates |
+| `verify`, by default where a killed write of the table may have left a part | the difference, then the updates |
 | there is no table yet, or no row in it | the output at since, then the updates |
+
+With `each_change=false`, and with upsert of an output that is not read row by row, one difference at the frontier
+takes the place of the updates. A first run then gives the output at the frontier. An upsert gives only the last
+update of each key.
 """
 
 from __future__ import annotations

@@ -89,10 +89,10 @@ def run_of(warehouse: Warehouse, target: ModelRelations) -> str | None:
 
 
 def publish(warehouse: Warehouse, target: ModelRelations, state: State, before: bool, is_new: bool) -> list[Statement]:
-    """The statements that bring the function up to date.
+    """The statements that bring the function up to date with `state`.
 
-    before: whether the last commit had a function. is_new: whether the function surely shows another commit. Otherwise
-    Spark is asked for the commit that the function shows.
+    before: whether the last commit had a function. is_new: whether the function surely shows a commit other than
+    `state`. Where is_new is False, the function in Spark tells which commit the function shows.
     """
     if not state.at_function:
         return drop(target) if before else []

@@ -37,7 +37,7 @@ def added(plan: RunPlan, core: TypedCore) -> str:
 
 
 def added_to(plan: RunPlan, core: TypedCore, chains: Sequence[Chain]) -> str:
-    """The rows of `added` and the rows of chains, as one chain that can be read from the `since` of the decision on."""
+    """The rows of `added` and the rows of chains, as one chain: reads at `plan.decision.since` or later are right."""
     new = added(plan, core)
     if not chains:
         return by_one_task(new) if is_tiny(plan, core) else new
@@ -55,7 +55,7 @@ def desired(plan: RunPlan, core: TypedCore, source: Source) -> str:
 
 
 def stored(plan: RunPlan, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
-    """The rows of chains that count at `since` (ms) or later."""
+    """The stored rows of chains, as far as reads at `since` (ms) or later need the rows."""
     tables = [c.source(plan.target.schema) for c in chains]
     bucketed = [plan.target.table(c.table) for c in chains if c.bucketed]
     return store_of(core).stored(tables, since, plan.decision.expiration, bucketed)

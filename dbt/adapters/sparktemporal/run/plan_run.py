@@ -109,8 +109,8 @@ def _relations(
 ) -> tuple[HostFacts, list[str], ViewInfo | None]:
     """(the facts of the host, the names of the model's relations, its commit; None before the first commit).
 
-    Where dbt's list names a commit that is gone, Spark is asked anew. The list may have the commit itself. A run that
-    writes compares it with that of now under the lock.
+    dbt's list may contain the text of the commit, which may be old. A run that writes compares this text under the
+    lock with the text in Spark. Where the list names a commit that is gone, Spark is asked for all relations.
     """
     if host_facts.known is not None:
         existing = host_facts.known.beginning(target.model)
@@ -252,9 +252,9 @@ def _expiry(
 
 
 def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
-    """The instant (ms) from which the refreshes of a view are counted: as configured, or as its first run decided.
+    """The instant (ms) from which the refreshes of a view are counted: from the config, else from the view's commit.
 
-    None where neither is known.
+    None where the commit has none, or has refreshes of another length than the config.
     """
     state = next((states[name] for name in schedule.names if name in states), None)
     if schedule.anchor is not None or state is None or state.refreshes is None:
@@ -275,7 +275,10 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
 def _captured(
     warehouse: Warehouse, plan: RunPlan, known: Routines, replayed: int | None, tables: DescribedTables
 ) -> RunPlan:
-    """The plan with what its inputs did, unless the run waits. The arguments are those of `_explained`."""
+    """The plan, explained and with the capture of its inputs. A run that waits has no capture.
+
+    tables: the described tables. The other arguments are those of `_explained`.
+    """
     plan = _explained(warehouse, plan, known, replayed)
     if plan.decision.action == WAITING:
         return plan

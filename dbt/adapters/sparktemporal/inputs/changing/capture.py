@@ -172,7 +172,10 @@ class Capture:
         return self.counts.get(relation, (self.sizes.get(relation) or 0) // BYTES_OF_ROW)
 
     def rows_about_for(self, core: str) -> int:
-        """The number of rows read for a core, likewise; of its own part where another core reads more of a relation."""
+        """The number of rows read for a core, estimated as in `rows_about`.
+
+        Where another core reads another part of a relation, the estimate is from the bytes of this core's part.
+        """
         total = 0
         for name, part in self.cores[core].read.items():
             size = None
@@ -183,7 +186,7 @@ class Capture:
 
     @property
     def is_same(self) -> bool:
-        """Whether all cores stay as they are: no input of a core changed, or must be read in full."""
+        """Whether all cores stay as they are. Then no input of a core changed, and no core reads an input in full."""
         return all(delta.is_same for delta in self.cores.values())
 
     @property
@@ -211,8 +214,9 @@ def capture_inputs(
 ) -> Capture:
     """Find the changes of each input since the last run.
 
-    Raises TemporalError where a chain that the run builds on lost rows, and Refusal where `append_column` follows no
-    input.
+    Where a statement lists files, the statement also counts the chains that the run builds on. A chain that lost rows
+    then raises TemporalError; `Capture.is_counted` tells whether the chains were counted. Raises Refusal where
+    `append_column` follows no input.
     known: the functions that are known already. tables: full name of an input -> the metastore's answer, as far as
     known. lists: remember files even with `change_capture: full`.
     """

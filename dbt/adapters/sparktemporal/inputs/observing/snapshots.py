@@ -2,9 +2,11 @@
 
 | format | rows added and removed |
 |---|---|
-| Iceberg, module `iceberg` | by a scan of appended snapshots, else by the changelog (`FROM t WITH (…)`, Spark 4) |
+| Iceberg, module `iceberg` | by a scan where all snapshots append or compact, otherwise by the changelog |
 | Delta, with a change data feed | by the feed |
 | Delta, without | by the files that blind appends added |
+
+The scan of Iceberg is `FROM t.branch_main WITH (…)`, the changelog `FROM t.changes WITH (…)`.
 
 A table is read in full after other changes: a rewrite with delete files, a changed schema, an expired snapshot.
 """
@@ -104,8 +106,8 @@ def _commit(row: Sequence[Any]) -> str:
 def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[Any, ...]]:
     """The commits of a table from a version on, the newest first.
 
-    LIMIT counts from the newest commit, which the run may not have seen yet. No commit older than the version is
-    listed: Delta would shift the time of the version if this time were not later than the time of the older commit.
+    LIMIT counts from the newest commit, which may be newer than `new`. The list ends at the version `old`. With an
+    older commit in the list, Delta might move the time of `old` to after the time of the older commit.
     """
     most = max(new - old, 0) + 1
     while True:

@@ -12,7 +12,7 @@ from .kinds import BOOL, DATE, DECIMAL, DOUBLE, INT, NULL, NUMBERS, OTHER, TEXT,
 
 
 def number(node: exp.Literal, dialect: Dialect) -> Typed | None:
-    """A literal of a number; None for one with an exponent, or with too many digits."""
+    """A literal of a number. None for an exponent, for too many digits, and for a number that ends with a point."""
     text = node.name
     if text.isdigit():
         for digits, most in ((10, 2**31), (20, 2**63)):
@@ -61,9 +61,11 @@ _CASTS = {INT: (INT, DECIMAL, TEXT), DECIMAL: (DECIMAL,), BOOL: (INT, TEXT)}
 
 
 def quotient(one: Typed, other: Typed, kind: Kind, dialect: Dialect) -> str | None:
-    """A quotient of decimals, rounded half up; None for too many digits. DuckDB itself divides decimals as doubles.
+    """A quotient of decimals, rounded half up. DuckDB itself divides decimals as doubles.
 
-    With a and b as positive whole numbers, the digits of a / b are (2 * a * 10^n + b) // (2 * b).
+    None for too many digits, for a result of too small a scale, and for an engine that lacks QUOTIENTS.
+    The digits of the operands are positive whole numbers a and b. The digits of the result are
+    (2 * a * 10^n + b) // (2 * b), where n is the scale of the result, plus the scale of b, minus the scale of a.
     """
     (a, left), (b, right) = one, other
     more = kind.scale + right.scale - left.scale

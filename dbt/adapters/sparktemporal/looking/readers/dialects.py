@@ -23,7 +23,7 @@ _NESTED = (exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT)
 
 @dataclass(frozen=True)
 class Dialect:
-    """The SQL of an engine. A text in braces is what stands in that place."""
+    """The SQL of an engine. Many fields are templates for `str.format`: a name in braces is replaced by SQL."""
 
     name: str
     #: kind of value -> type
@@ -86,7 +86,7 @@ class Dialect:
         return found
 
     def value(self, column: str, spark_type: str) -> str:
-        """A column of a chain as a value of its type."""
+        """SQL of a stored column: a timestamp by the template `stored`, any other column by its name."""
         name = quote(column)
         return self.stored.format(column=name) if spark_type.lower() == "timestamp" else name
 

@@ -119,7 +119,7 @@ def format_instant(ms: int) -> str:
 
 
 def format_duration(ms: int) -> str:
-    """Milliseconds -> text for people, with the two largest units.
+    """Milliseconds -> text for people, with at most two units. Milliseconds are shown only below one second.
 
     >>> format_duration(5_400_000), format_duration(12_345)
     ('1 hour 30 minutes', '12 seconds')

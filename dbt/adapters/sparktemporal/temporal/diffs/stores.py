@@ -80,11 +80,12 @@ class IntervalStore:
         return intervals_sql.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
-        """A query of statistics, one row for the chain. `counted` reads the columns by place, as of `GroupStore.count`.
+        """A query of statistics, one row for the chain. `counted_chain` reads the columns by place.
 
         rows | corrections | first and last mz_from | last mz_until | NULL | open | rows that stay for good | bytes
 
-        An open interval has no end, so its row stays for good: both columns are the same number.
+        The places are those of `GroupStore.count`. An open interval has no end, so the row of an open interval stays
+        for good: `open` and `rows that stay for good` are the same number.
         """
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), max(mz_until), NULL,\n"

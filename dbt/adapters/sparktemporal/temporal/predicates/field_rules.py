@@ -1,6 +1,7 @@
-"""Rules that compute an expression over the fields of an instant, on one day, from the values of its parts.
+"""Rules that compute the value of an expression on one day. The expression is made of fields of an instant.
 
-The first rules are for nodes of arithmetic, of texts and of CASE. The others are for functions, by `Function.makes`.
+A rule gets the values of the parts of the expression. The first rules are for nodes of arithmetic, of texts and of
+CASE. The others are for functions, by `Function.makes`.
 """
 
 from __future__ import annotations
