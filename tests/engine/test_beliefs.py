@@ -121,18 +121,19 @@ ALTERED = {
     "other order": (*AGAIN[:1], f"{AGAIN[1]}id + 1 AS b, id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(9)"),
     "column renamed": (*AGAIN[:1], AGAIN[1] + ROWS.replace("AS b", "AS b2")),
     "column added": ("ALTER TABLE {s}.t ADD COLUMNS (c INT)", "INSERT INTO {s}.t (id, hi, c) SELECT 7, NULL, 5"),
-    "other case": (*AGAIN[:1], AGAIN[1] + ROWS.replace("id,", "ID,")),
+    "a view": (*AGAIN[:1], f"CREATE VIEW {{s}}.t AS SELECT {ROWS}"),
     "other type": (*AGAIN[:1], AGAIN[1] + ROWS.replace("id + 1 AS", "'x' AS")),
+    "other case": (*AGAIN[:1], AGAIN[1] + ROWS.replace("id,", "ID,")),
     "the clock's column is a number": (
         *AGAIN[:1],
         AGAIN[1] + f"id, id + 1 AS b, {T0}L + id * 1000 AS hi, 1 AS p FROM range(9)",
     ),
     "partitioned": (*AGAIN[:1], AGAIN[1].replace("AS SELECT", "PARTITIONED BY (b) AS SELECT") + ROWS),
-    "a view": (*AGAIN[:1], f"CREATE VIEW {{s}}.t AS SELECT {ROWS}"),
 }
 
 
 @pytest.mark.quick(1)
+@pytest.mark.first(5)
 @pytest.mark.parametrize("what", ALTERED)
 def test_a_table_that_another_session_altered(project: Project, what: str) -> None:
     """A session plans with the columns that it remembers of a table, while DESCRIBE tells those of now."""

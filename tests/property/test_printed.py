@@ -84,7 +84,7 @@ def test_trees(project: Project) -> None:
 
 @pytest.mark.landing
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 def test_answers(project: Project, part: int) -> None:
     """Part 0 has one model of each kind; the others share the rest."""
     every = written(project)

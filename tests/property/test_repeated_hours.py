@@ -14,9 +14,9 @@ from support.project import Project
 
 #: a zone, and an instant (UTC) at which its local time goes back
 BACK = {
+    "Pacific/Chatham": "2026-04-04 14:00:00",
     "America/New_York": "2026-11-01 06:00:00",
     "Australia/Lord_Howe": "2026-04-04 15:00:00",
-    "Pacific/Chatham": "2026-04-04 14:00:00",
 }
 #: by two hours, and on days that follow the moon
 MORE = {"Africa/Casablanca": "2026-02-15 02:00:00", "Antarctica/Troll": "2026-10-25 01:00:00"}
@@ -42,6 +42,7 @@ SHAPES = ["{f} >= {c}", "{f} < {c} and {t} <= {n}"]
 
 
 @pytest.mark.landing
+@pytest.mark.first(1)
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.parametrize(
     ("zone", "back"), [*BACK.items(), *(pytest.param(*one, marks=pytest.mark.deep) for one in MORE.items())]

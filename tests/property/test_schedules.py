@@ -145,7 +145,7 @@ class Stack:
     def consolidated(self, model: str) -> None:
         warehouse, config = Warehouse(self.rows), TemporalConfig.parse(model, self.configs[model])
         clock = warehouse.clock()
-        consolidate(warehouse, self.relations(model), config, new_run_id(clock), clock, self.host_facts(model).readers)
+        consolidate(warehouse, self.relations(model), config, new_run_id(clock), clock, self.facts(model).readers)
 
     # -- what is right --
 
