@@ -29,6 +29,8 @@ TEXTS = {
     "over": "select a.id, a.x, (select count(*) from {ew} b where b.grp = a.grp) as y from {scalar} a",
     "over_sums": "select a.grp, a.n, (select sum(n) from {summed} b where b.grp = a.grp) as y from {summed} a",
 }
+EACH = tuple(TEXTS)
+SOME = ("scalar", "there", "by_view", "summed", "guarded", "at_read", "over")
 STEPS = (
     "INSERT INTO {s}.ew VALUES (4, 'a', 9, NULL), (5, NULL, 1, 0)",
     f"INSERT INTO {{s}}.ev VALUES (4, 'b', 3, {T0 + 5_000}), (4, 'b', 3, {T0 + 5_000}), (5, 'a', 9, {T0 + 1_000})",
@@ -49,8 +51,9 @@ def _oracle(text: str, names: dict[str, str], t: int) -> str:
 
 @pytest.mark.landing
 @pytest.mark.metastore
-def test_each_run_is_the_written_query(project: Project) -> None:
-    s = project.schema
+@pytest.mark.parametrize("names", [SOME, pytest.param(EACH, marks=pytest.mark.deep)], ids=("some", "each"))
+def test_each_run_is_the_written_query(project: Project, names: tuple[str, ...]) -> None:
+    s, texts = project.schema, {name: TEXTS[name] for name in names}
     for name in ("ev", "ew"):
         project.sql(f"CREATE TABLE {{s}}.{name} (id INT, grp STRING, amt BIGINT, hi BIGINT) USING parquet")
     project.sql(
@@ -59,16 +62,16 @@ def test_each_run_is_the_written_query(project: Project) -> None:
     )
     project.sql(f"CREATE VIEW {{s}}.v AS SELECT a.*, {MOST.format(ew=f'{s}.ew')} AS x FROM {s}.ev a")
     inputs = {name: f"{s}.{name}" for name in ("ev", "ew", "v")}
-    models = {name: f"{{{{ ref('{name}') }}}}" for name in TEXTS}
-    for name, text in TEXTS.items():
+    models = {name: f"{{{{ ref('{name}') }}}}" for name in texts}
+    for name, text in texts.items():
         project.model(name, text.format(**inputs, **models), store_late=name == "scalar")
-    nested = {name: f"({text})" for name, text in TEXTS.items()}
+    nested = {name: f"({text})" for name, text in texts.items()}
     for n, step in enumerate(("", *STEPS)):
         if "OVERWRITE" in step:
             project.sql("CREATE TABLE {s}.ew_was USING parquet AS SELECT * FROM {s}.ew")
         project.sql(step)
         project.run(now=T0 + n)
-        for name, text in TEXTS.items():
+        for name, text in texts.items():
             shown = project.at_each(name, _instants(n))
             oracle = {t: _oracle(text, {**inputs, **nested}, t) for t in shown}
             got, right = (
@@ -78,14 +81,14 @@ def test_each_run_is_the_written_query(project: Project) -> None:
                 for side in (shown, oracle)
             )
             assert got == right, (step, name)
-    project.properties({"models": [{"name": name, "data_tests": ["temporal_matches_source"]} for name in TEXTS]})
+    project.properties({"models": [{"name": name, "data_tests": ["temporal_matches_source"]} for name in texts]})
     project.dbt("test", now=T0 + 3)
-    for name in TEXTS:
+    for name in texts:
         coming = f"{{{{ temporal_forecast(ref('{name}'), every='5 seconds', until={T0 + 6_000}) }}}}"
         forecast = project.rows(f"SELECT unix_millis(forecast_at), value FROM {project.render(coming, now=T0 + 3)}")
         assert len(forecast) == 2
         for t, value in forecast:
-            assert value == len(project.rows(_oracle(TEXTS[name], {**inputs, **nested}, t)))
+            assert value == len(project.rows(_oracle(texts[name], {**inputs, **nested}, t)))
 
 
 P, Q = "{{ ref('p') }}", "(select id, lo, hi from {s}.ev where {now} >= lo and {now} < hi)"
