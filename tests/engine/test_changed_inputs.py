@@ -79,6 +79,7 @@ STORIES = {
 }
 
 
+@pytest.mark.landing
 def test_stories(project: Project) -> None:
     live(project, STORIES)
     state = project.state("a_name_that_cannot_be_taken_apart")

@@ -106,7 +106,7 @@ ALTERED = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.landing
 @pytest.mark.parametrize("what", ALTERED)
 def test_what_another_program_does_between_two_models(
     source: Project, monkeypatch: pytest.MonkeyPatch, what: str

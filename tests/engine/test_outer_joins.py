@@ -41,7 +41,7 @@ SLICE = ("unbought",)
 OTHERS = tuple(name for name in MODELS if name not in SLICE)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.landing
 @pytest.mark.first(2)
 @pytest.mark.parametrize("names", [SLICE, *(OTHERS[i::3] for i in range(3))], ids=" ".join)
 def test_partners(names: tuple[str, ...], project: Project) -> None:

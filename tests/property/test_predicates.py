@@ -125,8 +125,8 @@ def drive(
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
-@pytest.mark.parametrize("count", [4, 10, pytest.param(24, marks=pytest.mark.deep)])
+@pytest.mark.landing
+@pytest.mark.parametrize("count", [10, pytest.param(24, marks=pytest.mark.deep)])
 def test_random_predicates(project: Project, count: int) -> None:
     drive(project, count, a_seed(), depth=4)
 
@@ -343,6 +343,7 @@ def test_five_thousand_predicates(project: Project, part: int) -> None:
 
 
 @pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
 def test_forty_ors(project: Project) -> None:
     """Windows of a row joined by OR, and the same at a depth of their own: compiled and run."""
     warehouse = Warehouse(project.rows)

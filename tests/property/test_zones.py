@@ -132,6 +132,7 @@ def drive(project: Project, zone: str, seed: int, rounds: int, each: int) -> int
 
 
 @pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
 @pytest.mark.first(1)
 @pytest.mark.parametrize("count", [2, 8])
 def test_zones(project: Project, count: int) -> None:
