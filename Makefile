@@ -76,12 +76,12 @@ test: java $(VENV)/.test ## a slice of each feature in five minutes, first what 
 	@$(PYTEST) --durations 10 --junit-xml build/slice.xml $(SLICE) $(FOLDERS)
 
 test-landing: java $(VENV)/.test ## what make test leaves out, but the deep tests and those of make test-metastore
-	@echo "== what the slice leaves out (20 minutes)"
+	@echo "== what the slice leaves out (40 minutes)"
 	@$(PYTEST) --long --durations 10 --junit-xml build/landing.xml --catalog in-memory \
 	  -m "landing and not metastore and not deep and not lake" tests/unit $(FOLDERS)
 
 test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog
-	@echo "== over Hive's metastore: what depends on the catalog (15 minutes)"
+	@echo "== over Hive's metastore: what depends on the catalog (20 minutes)"
 	@$(PYTEST) --long --durations 10 --junit-xml build/metastore.xml \
 	  -m "metastore and not deep and not lake" tests/unit $(FOLDERS)
 
@@ -105,7 +105,7 @@ $(VENV)/.catalogs: $(VENV)/.made
 	@touch $@
 
 # Spark's own interface of views is younger than the Spark of constraints.txt
-YOUNGER := $(PYTHON) tests/packaging/version_matrix.py
+YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
 # of conformance the modules whose models are made in the catalog: the others ask Spark about Spark
 IN_ANY := tests/catalogs tests/property/test_histories.py \
   $(addprefix tests/conformance/,test_cases.py test_update_streams.py realistic)
@@ -124,8 +124,8 @@ test-catalog-local test-catalog-plain: CASES := -m "not own_catalog and not deep
 # behind the servers of others the faults are left out: they are tried in the catalogs of files, and behind Iceberg's own
 test-catalog-%: FAULTS := tests/faults tests/property/test_stacked.py
 test-catalog-glue test-catalog-nessie test-catalog-nessie_own: FAULTS :=
-test-catalog-plain: PYTEST := $(YOUNGER) --in 4.3/1.11 -m pytest $(APART)
-test-catalog-plain: TRIED := $(YOUNGER) --in 4.3/1.11 tests/packaging/version_matrix.py --record
+test-catalog-plain: PYTEST := $(YOUNGER) -m pytest $(APART)
+test-catalog-plain: TRIED := $(YOUNGER) tests/packaging/version_matrix.py --record
 
 test-catalog-%: setup $(VENV)/.catalogs
 	@echo "== tests in the catalog $*: $(NAMED)"

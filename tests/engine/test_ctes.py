@@ -107,13 +107,11 @@ def contents(project: Project, sql: str) -> Counter[tuple]:
 @pytest.mark.first(1)
 @pytest.mark.parametrize("part", range(3))
 def test_against_the_query_as_written(project: Project, part: int) -> None:
-    """The first run, and one after some rows came once more. part: of the models."""
+    """The first run, and one after some rows came once more. Each third model, from `part` on."""
     again = Step("CREATE TABLE {more} AS SELECT * FROM {t} WHERE id < 5; INSERT INTO {t} TABLE {more}")
     config = {"aggregates": "groups"}
-    live(
-        project,
-        {name: Story(TABLE, sql, (Step(), again), config, kept) for name, (sql, kept) in list(MODELS.items())[part::3]},
-    )
+    models = list(MODELS.items())[part::3]
+    live(project, {name: Story(TABLE, sql, (Step(), again), config, kept) for name, (sql, kept) in models})
 
 
 def test_ephemeral_models_of_one_style(project: Project) -> None:

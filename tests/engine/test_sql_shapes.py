@@ -173,7 +173,7 @@ def live(project: Project, models: dict[str, str]) -> None:
 @pytest.mark.first(1)
 @pytest.mark.parametrize("part", range(3))
 def test_three_runs(project: Project, part: int) -> None:
-    """part: of the models."""
+    """Each third model, from `part` on."""
     live(project, dict(list(MODELS.items())[part::3]))
 
 

@@ -214,9 +214,8 @@ def capture_inputs(
 ) -> Capture:
     """Find the changes of each input since the last run.
 
-    Where a statement lists files, the statement also counts the chains that the run builds on. A chain that lost rows
-    then raises TemporalError; `Capture.is_counted` tells whether the chains were counted. Raises Refusal where
-    `append_column` follows no input.
+    A statement that lists files also counts the chains that the run builds on (`Capture.is_counted`), and
+    TemporalError is raised where one of these chains lost rows. Raises Refusal where `append_column` follows no input.
     known: the functions that are known already. tables: full name of an input -> the metastore's answer, as far as
     known. lists: remember files even with `change_capture: full`.
     """
