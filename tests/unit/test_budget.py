@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+import budget
+
 #: of 100 s in two processes, on a machine half as fast as the one of the budget
 REPORT = """<testsuites><testsuite name="pytest" time="{time}">
 <testcase classname="tests.engine.test_run" name="test_a[1]" time="20.0"/>
@@ -21,22 +20,15 @@ REPORT = """<testsuites><testsuite name="pytest" time="{time}">
 MODULES = {"tests/engine/test_run.py": 20.0, "tests/adapter/test_basic.py": 2.0, "tests/faults/test_kill.py": 10.0}
 
 
-@pytest.fixture
-def budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("budget", TESTS / "packaging" / "budget.py")
-    assert spec is not None and spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = tmp_path / "budget.json"
     kept.write_text(json.dumps({"limit_seconds": 480, "modules": MODULES}))
-    monkeypatch.setattr(found, "BUDGET", kept)
-    return found
+    monkeypatch.setattr(budget, "BUDGET", kept)
 
 
 @pytest.mark.parametrize(("time", "code"), [(480.0, 0), (480.4, 1)])
-def test_what_grew_is_told(
-    budget: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], time: float, code: int
-) -> None:
+def test_what_grew_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], time: float, code: int) -> None:
     """A machine that is slow as a whole made no test grow."""
     (tmp_path / "slice.xml").write_text(REPORT.format(time=time))
     assert budget.main([str(tmp_path / "slice.xml")]) == code
@@ -47,7 +39,7 @@ def test_what_grew_is_told(
     assert told[1:] == ([*grown, *same] if code else [])
 
 
-def test_a_run_becomes_the_budget(budget: ModuleType, tmp_path: Path) -> None:
+def test_a_run_becomes_the_budget(tmp_path: Path) -> None:
     (tmp_path / "slice.xml").write_text(REPORT.format(time=100.0))
     assert budget.main(["--record", str(tmp_path / "slice.xml")]) == 0
     kept = json.loads(budget.BUDGET.read_text())

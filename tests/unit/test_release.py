@@ -3,57 +3,43 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
+import importlib
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import changelog_gate
+import release_check
+
 ROOT = Path(__file__).parents[2]
-PACKAGING = ROOT / "tests" / "packaging"
-Load = Callable[[Path], ModuleType]
 
 
 @pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Load a file that is no module of a package."""
-    monkeypatch.syspath_prepend(str(PACKAGING))
-    # a build has an environment of its own with hatchling, of which the hooks need two base classes
+def hatch_build(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A build has an environment of its own with hatchling, of which the hooks need two base classes."""
     for name, base in (("builders.hooks", "BuildHookInterface"), ("metadata", "MetadataHookInterface")):
         interface = ModuleType("interface")
         setattr(interface, base, object)
         monkeypatch.setitem(sys.modules, f"hatchling.{name}.plugin.interface", interface)
-
-    def loaded(place: Path) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(place.stem, place)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return loaded
+    monkeypatch.syspath_prepend(ROOT)
+    return importlib.import_module("hatch_build")
 
 
-@pytest.mark.parametrize(
-    "place",
-    [PACKAGING / "release_check.py", PACKAGING / "changelog_gate.py", ROOT / "hatch_build.py"],
-    ids=lambda place: place.stem,
-)
-def test_examples(load: Load, place: Path) -> None:
-    done = doctest.testmod(load(place))
-    assert done.attempted and not done.failed
+def test_examples(hatch_build: ModuleType) -> None:
+    for module in (release_check, changelog_gate, hatch_build):
+        done = doctest.testmod(module)
+        assert done.attempted and not done.failed, module.__name__
 
 
-def test_readme_of_a_package_leads_into_the_repository(load: Load) -> None:
+def test_readme_of_a_package_leads_into_the_repository(hatch_build: ModuleType) -> None:
     """Each path of README.md is there, and has the address before it."""
     text = (ROOT / "README.md").read_text()
-    hook = load(ROOT / "hatch_build.py")
-    paths = [found["path"].partition("#")[0] for found in hook._RELATIVE.finditer(text)]
+    paths = [found["path"].partition("#")[0] for found in hatch_build._RELATIVE.finditer(text)]
     assert len(paths) > 15 and not [path for path in paths if not (ROOT / path).exists()]
-    made = hook.with_address(text, "https://h/o/n/", "v1.0.0")
-    assert not hook._RELATIVE.search(made)
+    made = hatch_build.with_address(text, "https://h/o/n/", "v1.0.0")
+    assert not hatch_build._RELATIVE.search(made)
     addresses = re.findall(r"https://h/o/n/(?:blob|raw)/v1\.0\.0/([^)\"#]+)", made)
     assert addresses == paths

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+import version_matrix as matrix
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def matrix() -> ModuleType:
-    place = ROOT / "tests" / "packaging" / "version_matrix.py"
-    spec = importlib.util.spec_from_file_location("version_matrix", place)
-    assert spec is not None and spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-def test_the_table_is_what_was_written_down(matrix: ModuleType) -> None:
+def test_the_table_is_what_was_written_down() -> None:
     rows = json.loads(matrix.RESULTS.read_text())
     table = matrix.PAGE.read_text().partition(matrix.BEGIN)[2].partition(matrix.END)[0].strip()
     assert table == matrix.rendered(rows)
     assert not [row for row in rows if row["outcome"].startswith("failed")]
 
 
-def test_a_pair_that_was_not_run_has_a_row(matrix: ModuleType) -> None:
+def test_a_pair_that_was_not_run_has_a_row() -> None:
     lines = matrix.rendered([]).splitlines()[2:]
     assert len(lines) == len(matrix.SPARK) * len(matrix.DBT) and all(line.endswith("|  | not run |") for line in lines)
 
 
 @pytest.mark.parametrize(("package", "of"), [("pyspark", "SPARK"), ("dbt-core", "DBT")])
-def test_ranges_admit_what_passed_and_what_the_matrix_tries(matrix: ModuleType, package: str, of: str) -> None:
+def test_ranges_admit_what_passed_and_what_the_matrix_tries(package: str, of: str) -> None:
     """The first and the last minor version that a range admits have passed, and are those of the matrix."""
     field = "spark" if of == "SPARK" else package
     rows = [row for row in json.loads(matrix.RESULTS.read_text()) if row["outcome"].startswith("passed")]
