@@ -146,7 +146,7 @@ class TemporalConfig:
         return Restarts(self.restart_every, self.restart_at, every + at)
 
     def refreshes(self, before: Refreshes | None, as_of: int) -> Refreshes | None:
-        """The schedule of refreshes; None without refresh_every. The last one stays while the configs agree with it.
+        """The schedule of refreshes; None without refresh_every. `before` stays while the configs agree with it.
 
         before: the schedule of the last run. as_of: the instant of this run (ms). A new schedule without refresh_at
         counts its refreshes from this instant.

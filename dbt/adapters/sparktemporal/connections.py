@@ -62,7 +62,7 @@ def without_metastore(message: str) -> str:
 class SparkTemporalCredentials(SparkCredentials):
     """dbt-spark's credentials, with `catalog` and `views_in`. `server_side_parameters` are set over Thrift too."""
 
-    #: the catalog of all names without a catalog: a setting of each session, or SET CATALOG with other methods
+    #: the catalog of names without a catalog: a setting unless over Thrift, and SET CATALOG unless by method `session`
     catalog: str | None = None
     #: for a catalog without views: the schema of the views that people read, with its catalog; `none` for no views
     views_in: str | None = None
@@ -191,7 +191,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @property
     def session(self) -> object:
-        """A key of this thread's session: the name of its connection, which dbt opens and names for each node."""
+        """A key of this thread's session: the name of the connection that dbt opens for each node; None without one."""
         connection = self.get_if_exists()
         return None if connection is None else connection.name
 
@@ -211,7 +211,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
                 )
         try:
             return super().add_query(sql, *args, **kwargs)
-        finally:  # whoever asked while it was executed may have been told of before
+        finally:  # an answer that came while it was executed may be of the time before
             if not is_own and may_write(sql):
                 self.facts.shared.forget()
 

@@ -6,7 +6,7 @@ import re
 
 
 class TemporalError(Exception):
-    """An error that stops a run."""
+    """An error that stops a run, an operation or a statement."""
 
 
 class Explained(TemporalError):
@@ -49,7 +49,7 @@ class NotRun(Explained):
 
 
 class Altered(Explained):
-    """A relation that a query reads was altered after the query was planned. The run begins again."""
+    """A relation or function of a query was altered after the query was planned. A run then begins again, once."""
 
 
 class ForeignRelation(Refusal):

@@ -121,7 +121,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         self.connections.look_ahead(None)
         if config.get("materialized") != "temporal_view":  # a model of Python writes by no statement of this session
             self.connections.facts.shared.forget()
-        # of a model that failed people should read its own error
+        # where the model failed, people should read its error and not one from here
         with suppress(DbtRuntimeError) if failed else nullcontext():
             self._give_back()
         with suppress(DbtRuntimeError) if failed else nullcontext():
@@ -273,7 +273,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         )
 
     def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:
-        """The relations of a model as dbt's cache has them; None where a hook may have changed them."""
+        """The relations of a model as dbt's cache has them; None where a statement may have changed them since."""
         if self.connections.facts.is_touched(str(relation.identifier)):
             return None
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one

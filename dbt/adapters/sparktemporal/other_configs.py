@@ -16,7 +16,7 @@ _MERGE = "a run merges nothing into a table: the view is its query over all rows
 _BATCHES = "a run reads what changed in its inputs, in no batches"
 _FILES = "chains are written with the settings of the session"
 
-#: config -> why it does nothing, where the reason is not `_OTHERS`
+#: config -> why it does nothing
 _IDLE: dict[str, str] = {
     "incremental_strategy": _MERGE,
     "incremental_predicates": _MERGE,

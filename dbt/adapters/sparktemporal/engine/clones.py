@@ -12,8 +12,8 @@ from .warehouse import Warehouse
 def shown(warehouse: Warehouse, relation: ModelRelations, info: ViewInfo | None) -> ModelRelations | None:
     """The relation that a view clones; None for a view that is no clone, and for a view over the model's `__live`.
 
-    info: the view; None for a table, which clones nothing. None too where Spark looks up the names in the text of the
-    view in another catalog.
+    None also for a name without a catalog that Spark looks up in another catalog than the current one.
+    info: the view; None for a table, which clones nothing.
     """
     catalog = warehouse.catalog()
     names = statements.same_rows_as(info.text, catalog) if info is not None else None

@@ -4,7 +4,7 @@
 |---|---|
 | DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by `type_rules` |
 | EXPLAIN | no plan; an error where a TIMESTAMP stands beside a number (so the caller takes mz_now() for a BIGINT) |
-| SET, and the SELECT of clock, version and catalog | defaults of Spark, and what the caller gives |
+| SET, and the SELECT of clock, version and catalog | no setting but the zone UTC, and what the caller gives |
 | all others | an error that names the statement |
 """
 

@@ -51,7 +51,7 @@ def is_whole(plan: str) -> bool:
 
 
 def refuse(plan: str) -> None:
-    """Raise TemporalError (ST211) for plans that Spark cut short despite the settings, and NotPlanned for an error."""
+    """Raise TemporalError (ST211) for plans that lack fields despite the settings, and NotPlanned for an error."""
     if _CUT.search(plan):
         raise Explained(
             "ST211",

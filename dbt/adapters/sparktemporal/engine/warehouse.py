@@ -74,8 +74,8 @@ class Warehouse:
         The queries are branches of a UNION ALL, because Spark runs branches of one task each as one job. A join of the
         queries would be a job for each query, and a broadcast.
 
-        Queries of the changes of a Delta table are sent one by one. Spark looks up a name once for a statement: where
-        a statement names the table twice, Spark would read the changes at both places, or the rows at both.
+        All queries are sent one by one if one reads the changes of a Delta table. Spark looks up a name once for a
+        statement: where one names the table twice, Spark would read the changes at both places, or the rows at both.
         """
         if not queries:
             return []
@@ -117,7 +117,7 @@ class Warehouse:
         return self.describe(sql), ""
 
     def explain(self, sql: str) -> str:
-        """The plans of a query (EXPLAIN EXTENDED) with all columns. Raises NotPlanned where Spark makes no plan."""
+        """The plans of a query (EXPLAIN EXTENDED) with all columns. Raises the errors of `uncut.refuse`."""
         plan = uncut.plan(self.ask, self.rows, sql)
         uncut.refuse(plan)
         return plan
@@ -277,7 +277,7 @@ class Warehouse:
             return []
 
     def view(self, relation: str) -> ViewInfo | None:
-        """An existing view; None when the relation is a table, unless the table holds the commits of a model."""
+        """An existing view, or the commit in a table of commits, as a view; None for any other relation."""
         described = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
         found = descriptions.view(described)
         if found is not None or not self._is_in_named(relation):

@@ -94,7 +94,7 @@ class Lineage:
         return found
 
     def macros_over(self) -> frozenset[str]:
-        """The names, without package, of the macros that the readers of the model call."""
+        """The names, without package, of the macros that are called by the nodes that read the model by themselves."""
         above = (node.get("depends_on", {}) for node in self._nodes.values())
         reading = (depends for depends in above if self.model.get("unique_id") in depends.get("nodes", []))
         return frozenset(macro.rpartition(".")[2] for depends in reading for macro in depends.get("macros", []))

@@ -29,7 +29,7 @@ from ..temporal.diffs.state import CoreState, State
 from ..temporal.diffs.stores import counted_chain, store_of
 from ..temporal.sql.text.identifiers import Identifiers
 
-#: what a consolidation tells: diffs (stored intervals), and the first instant that can be read, before and after
+#: what a consolidation tells: diffs (rows of chains), and the first instant that can be read, before and after
 CONSOLIDATED: dict[str, type] = {
     "model": str,
     "diffs_before": int,

@@ -24,7 +24,7 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark import plans
 from ..temporal.sql.text.dialect import render
 
-#: what a row of an explanation is about, of what, and what there is to say
+#: (the kind of a row, the name that the row is about, the fact in words)
 Row = tuple[str, str, str]
 
 

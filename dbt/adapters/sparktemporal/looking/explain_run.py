@@ -26,7 +26,7 @@ _NUMBERS = ("instant", "rows", "files", "files_read", "bytes", "bytes_read")
 
 
 def explain(run: Writer) -> tables.Table:
-    """Rows about a run that was begun: what it observed and decided, what is kept, what is read, and what is sent."""
+    """A table about a run that was begun: what it observed and decided, what is kept, what is read, what is sent."""
     return as_table([*run.plan.rows(), *_kept(run), *_read(run), *_left_out(run), *_sent(run)], _numbers(run))
 
 

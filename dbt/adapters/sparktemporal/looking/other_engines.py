@@ -18,7 +18,7 @@ from ..temporal.sql.spark import settings
 from .readers import read
 from .readers.dialects import DIALECTS, DUCKDB, Dialect, literal, quote
 
-#: a list of so many files of a chain is a text that no one sends
+#: the most files of a chain that a query names
 _MOST_FILES = 5_000
 #: schemes of places -> the ones that DuckDB knows them by
 _SCHEMES = {"file": "", "": "", "s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "abfss"}

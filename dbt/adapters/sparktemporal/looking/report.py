@@ -30,7 +30,7 @@ from .times import ago, to_second
 HOUR = 3_600_000
 #: the most runs of each model
 RUNS = 12
-#: an instant (ms) within a text, from 2001 to 2286
+#: an instant (ms) within a text, from 1973 to 2286
 _MS = re.compile(r"(?<![\w.])(\d{12,13})L?(?![\w.])")
 
 

@@ -35,7 +35,7 @@ class Timeline:
     begin: float
     #: the end of the final updates
     frontier: float
-    #: the last instant that is answered
+    #: the last instant that is answered; the end of the drawing where the model answers for ever
     end: float
     marks: Sequence[Mark]
 
@@ -77,17 +77,19 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of bars, or of a line (an SVG path). ticks: (place, text) on each axis. zero: the place of the value 0.
+    """A chart of bars, or of a line."""
 
-    level: the value of a line that never changes, which can be told in words instead of drawn.
-    """
-
+    #: (place, text)
     x_ticks: Sequence[tuple[float, str]]
     y_ticks: Sequence[tuple[float, str]]
+    #: the place of the value 0
     zero: float
     bars: Sequence[Bar] = ()
+    #: the line, as an SVG path
     path: str = ""
+    #: (x, y, tooltip)
     dots: Sequence[tuple[float, float, str]] = field(default_factory=tuple)
+    #: the value of a line that never changes, which can be told in words instead of drawn
     level: float | None = None
 
 

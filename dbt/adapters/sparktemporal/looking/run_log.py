@@ -12,7 +12,7 @@ from ..engine.model_relations import ModelRelations
 
 #: in dbt's target folder: a JSON object a line
 FILE = "temporal_runs.jsonl"
-#: a file of more bytes keeps its latest runs alone, so many
+#: a file of more bytes is cut to so many of its latest runs
 _MOST_BYTES, _KEPT = 4 << 20, 1_000
 _guard = threading.Lock()
 

@@ -31,12 +31,12 @@ class Stored:
     #: as SQL names it
     table: str
     file_format: str
-    #: whether a column of the model has the name of Spark's hidden column
+    #: whether a column of the chain has the name of Spark's hidden column
     hides: bool = False
 
 
 def chains_of(state: State, file_format: str) -> list[Stored]:
-    """The chains of a model, all of the format that the config `file_format` names."""
+    """The chains of a model, taken to have the format of the config `file_format`."""
     return [
         Stored(f"{state.schema}.{quote(c.table)}", file_format, _HIDDEN in Identifiers(n for n, _ in core.columns))
         for core in state.cores
@@ -45,7 +45,7 @@ def chains_of(state: State, file_format: str) -> list[Stored]:
 
 
 def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> dict[str, int]:
-    """table -> bytes. Chains that hide Spark's hidden column, and all chains of a failed statement, are left out."""
+    """table -> bytes. Left out: all chains of a failed statement, and chains that hide the column, except Iceberg's."""
     expected = {chain.table: files for chain in chains if (files := _expected(warehouse, chain)) is not None}
     tables = list(expected)
     found: dict[str, int] = {}

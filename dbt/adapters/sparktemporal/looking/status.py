@@ -54,7 +54,7 @@ COLUMNS: Mapping[str, type] = {
     "bytes_left_out": int,
     "error": str,
 }
-#: what a table of several models shows to people, with its headings
+#: what a table of several models shows to people
 _NAMES = ("model", "state", "last_run", "frontier", "expiration", "left", "restart_due", "chains", "rows", "bytes")
 #: fact -> its name for people, where its own name is a word of the glossary
 _FOR_PEOPLE = {
@@ -103,11 +103,11 @@ class Condition:
     target: ModelRelations
     #: by the names of `COLUMNS`
     facts: dict[str, Any]
-    #: None for a model that has not run, or cannot be read
+    #: None for a model that has not run, or whose state cannot be read
     state: State | None = None
     config: TemporalConfig | None = None
     inputs: Sequence[Dependence] = ()
-    #: the bytes of each chain
+    #: chain, as SQL names it -> its bytes, where known. Chains of other models may be here too
     sizes: Mapping[str, int] = field(default_factory=dict)
     #: the latest runs that the target folder knows of, the last one first
     runs: Sequence[run_log.Run] = ()
@@ -164,7 +164,7 @@ def conditions(
 
 
 def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
-    """The facts of a model by the names of `COLUMNS`; {} for a model that has not run. clock: ms."""
+    """The facts of a model by the names of `COLUMNS`; {} for a model without a state. clock: ms."""
     state, config = seen.state, seen.config
     if state is None or config is None:
         return {}

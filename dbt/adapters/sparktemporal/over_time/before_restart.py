@@ -15,7 +15,7 @@ from ..temporal.diffs.state import State
 def live_at(warehouse: Warehouse, state: State, t: int) -> State | None:
     """The state before a restart that was live at t (ms); None from the last restart on, or where none is kept.
 
-    Raises TemporalError where that state had expired at t.
+    Raises TemporalError where that state had expired at t, or cannot be read.
     """
     epoch = epochs.at(state, t)
     if epoch is None:
@@ -33,7 +33,7 @@ def live_at(warehouse: Warehouse, state: State, t: int) -> State | None:
 
 
 def refuse(state: State, t: int) -> None:
-    """Raise Refusal where t (ms) is before a restart: a query over many instants reads one state only."""
+    """Raise Refusal where t (ms) is in a kept epoch: a query over many instants reads one state only."""
     epoch = epochs.at(state, t)
     if epoch is not None:
         raise Refusal(

@@ -20,20 +20,20 @@ from .sequenced import envelopes, output
 from .sequenced.histories import Range
 from .sequenced.output import Output
 
-#: instants at which a residual that is not read row by row is evaluated, unless people say otherwise
+#: the most instants at which a residual that is not read row by row is evaluated, unless people say otherwise
 MAX_CHANGES = 10_000
-#: instants that are read one by one, where no query reads many
+#: the most instants that are read one by one, where no query reads many
 MOST_ALONE = 100
 #: the last instant of a model that never expires (ms)
 NEVER = 1 << 62
-#: the words for `expiration + 1`
+#: the argument that stands for the expiration, in place of an instant
 EXPIRATION = "expiration"
-#: macro -> what it is given so that it evaluates an output at fewer instants, by arguments that it has
+#: macro -> the advice, in arguments of the macro, when it would evaluate an output at too many instants
 FEWER_INSTANTS = {
     "temporal_changes": "up_to='{reached}', a larger max_changes, or temporal_at for some instants",
     "temporal_feed": "each_change=false, or a larger max_changes",
 }
-#: the same where each of few instants is read by itself
+#: macro -> the advice when it would read too many instants one by one
 FEWER_READS = {
     "temporal_changes": "an as_of and an up_to that are nearer to each other, or temporal_as_of",
     "temporal_feed": "each_change=false",
@@ -177,7 +177,7 @@ def _alone(warehouse: Warehouse, points: str) -> Iterator[int]:
 
 
 def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
-    """The instant (ms) until which an output may change `most` times; None if it changes at most `most` times."""
+    """The instant (ms) up to which an output may change at `most` instants; None if there are no more in its range."""
     first, last = over.within.first, over.within.last
     if over.reads_clock:
         every = over.within.refreshes.every if over.within.refreshes else 1

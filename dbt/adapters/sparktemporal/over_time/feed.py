@@ -7,7 +7,7 @@ the committed model can still answer.
 |---|---|
 | the mark is before the frontier, and no other line applies | the updates from the mark to the frontier |
 | since is after the mark | the difference between the output and the table, then the updates |
-| the output was revised after the mark | the difference, then the updates |
+| the output at the mark was revised | the difference, then the updates |
 | `verify`, by default where a killed write of the table may have left a part | the difference, then the updates |
 | there is no table yet, or no row in it | the output at since, then the updates |
 

@@ -33,7 +33,7 @@ from ..temporal.sql.text.identifiers import Identifiers
 from . import before_restart
 
 _FLOATS = ("float", "double")
-#: how far ahead of the frontier a test looks at most where boundaries are not known (ms)
+#: how far ahead of the frontier a test looks, at least and at most, where boundaries are not known (ms)
 _SECOND, _FAR = 1_000, 30 * 86_400_000
 
 

@@ -102,11 +102,11 @@ class FilePruner:
         return parts
 
     def collect(self, table: str, using: str) -> bool:
-        """Create `table` with the statistics of all present files, unless the table of an earlier run is up to date.
+        """Create `table` with the statistics of all present files, unless an earlier run's table is up to date.
 
         Only files without statistics are read, or all files of an input with too many such files to name. Returns
-        whether the table was made. An expression that raises an error for a row is noted, and no table is made. Other
-        errors are raised.
+        whether the table was made. No table is made where nothing is to be measured, or an expression raises an error
+        for a row, which is noted. Other errors are raised.
         """
         sql = self._statistics()
         if sql is None:

@@ -35,7 +35,8 @@ class Pruning:
     def measure(self, inputs: Mapping[str, Input], run_id: str) -> str | None:
         """Find the statistics of the inputs' files, and with `pushdown_collect` collect those of files that have none.
 
-        A run goes on without statistics that cannot be collected. Returns the statement that collected them, or None.
+        Where a measured expression raises an error for a row, the run goes on without new statistics. Returns the
+        statement that collected them, or None.
         """
         run, target, config, old = self.request, self.request.target, self.request.config, self.request.old
         settings, hints = run.invocation.settings, config.pushdown_columns

@@ -82,7 +82,7 @@ class Kinds:
         return -largest, largest - 1
 
     def bits(self, node: exp.Expr) -> int | None:
-        """The bits of a whole number's type, without the sign; None for any other type."""
+        """The bits of a whole number's type, without the sign; None for other types, and for narrowing casts."""
         node = node.unnest()
         text = render(node)
         if text in self.types:

@@ -60,7 +60,7 @@ def in_known_years(end: str, then: str) -> str:
 
 
 def literal(node: exp.Expr) -> ValueRange | None:
-    """The range of a constant: one value. None for an expression not known to be a constant."""
+    """The range of a constant: one value. None for an expression not known to have one value."""
     text = render(node)
     if isinstance(node, exp.Literal):
         named = of_literal(node)

@@ -107,7 +107,7 @@ class Sargable(Kinds):
     # -- numbers --
 
     def number(self, node: exp.Expr, bound: Bound) -> str | None:
-        """SQL that a bound of a whole number implies."""
+        """SQL that a bound of a number implies."""
         node, (side, at) = node.unnest(), bound
         text = render(node)
         if text in self.types:

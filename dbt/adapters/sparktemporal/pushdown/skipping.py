@@ -51,7 +51,7 @@ class PruningResult:
     bytes: int
     of_files: int
     of_bytes: int
-    #: the rows in the files that are read; None where one of them has no statistics
+    #: the rows in the files that are read; None where a file has no statistics, or there is no file
     rows: int | None
     #: SQL over the input that selects the files, "" for all files
     condition: str = ""

@@ -57,7 +57,7 @@ class Measured:
 
     @property
     def by_path(self) -> bool:
-        """Whether the files lie in several directories."""
+        """Whether files are named by their paths: they may lie in several directories."""
         return self.file.endswith(".file_path")
 
 

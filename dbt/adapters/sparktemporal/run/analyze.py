@@ -61,7 +61,7 @@ def understand(
     | aggregates | an aggregation that can be kept as groups or as rows |
     |---|---|
     | `groups`, `rows` | is kept as this says |
-    | `auto`, where `auto` chose in the last run of the same text | is kept as in the last run |
+    | `auto`, after a run of the same text whose config did not ask for `rows` | is kept as in that run |
     | `auto`, otherwise | is kept as groups, unless groups are more than half as many as rows, or a sum may overflow |
     """
     local, describe = timestamps.are_local(settings), describe or DescribedTables(warehouse)
@@ -96,7 +96,7 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
 
 
 def _kept_before(model: Model, old: State | None) -> dict[str, CoreState]:
-    """Name -> core of the last run, where `auto` chose its form. Empty after a change of the text, or a sampled run."""
+    """Name -> core of the last run, unless a config asked for its rows. Empty after a new text, or a sampled run."""
     if old is None or old.written != model.written or old.sampled:
         return {}
     return {core.name: core for core in old.cores if not core.kept.by_config}
@@ -185,8 +185,8 @@ def _listable(
 def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tuple[str, str]], str]:
     """The columns and the plans of a core's probe: its query, with the compared expressions as further columns.
 
-    written: the text of the model. Raises Refusal where Spark does not take the probe, or the probe reads a clock or
-    a random value.
+    written: the text of the model. Raises Refusal where the probe reads a clock or a random value, or where Spark takes
+    the model but not the probe.
     """
     probe = intervals_sql.probe(core)
     refuse_nondeterministic(probe)
@@ -226,7 +226,7 @@ def _refuse_otherwise_bound(core: Core, bound: Sequence[tuple[str, str]], by_spa
 
 
 def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: SessionZone) -> TypedCore:
-    """A core with the types that DESCRIBE gave for its probe. Raises Refusal for types that cannot be stored."""
+    """A core with the types that Spark gave for its probe. Raises Refusal for types that cannot be stored."""
     judged = core.condition
     row_expressions = len(judged.row_expressions) if judged else 0
     end = len(described) - row_expressions

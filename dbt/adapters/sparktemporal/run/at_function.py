@@ -91,8 +91,8 @@ def run_of(warehouse: Warehouse, target: ModelRelations) -> str | None:
 def publish(warehouse: Warehouse, target: ModelRelations, state: State, before: bool, is_new: bool) -> list[Statement]:
     """The statements that bring the function up to date with `state`.
 
-    before: whether the last commit had a function. is_new: whether the function surely shows a commit other than
-    `state`. Where is_new is False, the function in Spark tells which commit the function shows.
+    before: whether the last commit had a function. is_new: whether to replace the function without asking Spark which
+    commit it shows.
     """
     if not state.at_function:
         return drop(target) if before else []

@@ -63,7 +63,7 @@ class Commit:
 
     #: the texts of the views
     texts: ViewTexts
-    #: the run of the commit that is live, None where there is none
+    #: the run of the commit to follow, None where there is none
     after: str | None
     #: the advice when another run has committed
     again: str
@@ -108,7 +108,7 @@ class Commit:
         return prepared
 
     def send(self, statements: Sequence[Statement]) -> None:
-        """Execute the statements of an operation. The statements of a run are executed by a phase."""
+        """Execute the statements of an operation. `Writer` executes those of a run."""
         for statement in statements:
             self.texts.warehouse.rows(statement.sql)
 
@@ -179,7 +179,7 @@ class ViewTexts:
 
     warehouse: Warehouse
     target: ModelRelations
-    #: a view of the model, if there is one
+    #: the commit record `<model>__live` as it was before the commit, None where there is none
     live: ViewInfo | None
     #: the verb of the first commit of a model
     first: str = CREATE_VIEW
@@ -287,7 +287,7 @@ class ViewTexts:
         return next((form for form in self._forms(state) if self.fits(form[1])), None)
 
     def _forms(self, state: State) -> Iterator[tuple[State, str, Form]]:
-        """The texts that publish a state, each with the state in it."""
+        """(the state, a text that publishes the state, the form of the text) for each form and body."""
         bodies = list(self._bodies(state))
         for form in Form:
             table = chain_rules.state_name(state.model, state.run) if form is Form.TABLE else ""

@@ -76,7 +76,7 @@ def _sizes(tools: Tools, plan: RunPlan) -> list[Query]:
 
 
 def standing(tools: Tools, plan: RunPlan) -> tuple[tuple[str, Chain], ...]:
-    """(schema, chain) of each old chain to count before the commit; () where a run counts them before it writes."""
+    """(schema, chain) of each old chain that may be counted after the write; () where all are counted before it."""
     return plan.own_chains if plan.adds and tools.warehouse.stack is None else ()
 
 
@@ -211,7 +211,7 @@ def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
     expiration, queries = plan.decision.expiration, []
     for core in filter(partial(_is_asked_about, plan), plan.changed):
         delta = plan.capture.cores[core.name]
-        # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
+        # a full read is asked only about rows that leave after the expiration, new rows also about coming too late
         later, whole = None, core
         if not delta.is_incremental and expiration is not None:
             later = tools.pruning.condition(core, Range(expiration, None))

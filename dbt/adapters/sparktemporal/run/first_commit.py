@@ -22,7 +22,7 @@ _WITHOUT = (
     "Or in the profile views_in: <catalog>.<schema>, a schema that has views, in which the views then are; or "
     "views_in: none, and {{ temporal_read(ref('m')) }} in what reads the model m"
 )
-#: what else helps where Iceberg's client asked no server, because the server had not told that it has views
+#: further advice where Iceberg's client did not ask the server, because the server had not told that it has views
 _UNTOLD = (
     "Or, where the server has views and does not tell so (Nessie 0.99 is such a server), the setting "
     "spark.sql.catalog.{}.view-endpoints-supported=true of the session"

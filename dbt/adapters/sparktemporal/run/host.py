@@ -1,8 +1,8 @@
 """The interface to a host, which runs models: dbt's adapter, another adapter, a notebook.
 
 dbt's adapter drives the same pieces from its macros, because dbt wants to see each statement before it is sent
-(`impl`, `connections` and `looking/run_operations` are all that know dbt). A host that has no macros calls `run_model`
-alone.
+(`impl`, `connections`, `contracts` and, in `looking/`, `read_macros`, `run_operations` and `tables` import dbt). A host
+that has no macros calls `run_model` alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run_model(
 
     sql: the query with mz_now(). as_of: the instant of the run, as text or ms; None for the engine's clock.
     project: the project that the model belongs to; no project drops the tables of another project.
-    Raises Refusal and TemporalError. A run that fails before its commit drops its tables; the lock is given back.
+    Raises TemporalError and SparkError. A run that fails before its commit drops its tables; the lock is given back.
     """
     warehouse, target, config = Warehouse(host.rows), host.relations(model), host.config(model)
     clock = warehouse.clock()

@@ -5,7 +5,7 @@
 | as a change of an input | its window was over at the instant of the run |
 | as a change, under a general condition | all its windows were over, and the last one ended after the run before |
 | in a full read of the inputs | its window ended after the run before, and the chains do not have the row |
-| in a full read, of a core with groups or a general condition | not looked for: its chains hold no row to compare |
+| in a full read, of a core with groups or a general condition | not looked for: its chains hold no whole windows |
 
 A general condition is a predicate that is more than comparisons of mz_now() joined by AND.
 

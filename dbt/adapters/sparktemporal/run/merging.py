@@ -64,7 +64,7 @@ def _not_stored(
 
 
 def merge(plan: RunPlan, written: Written) -> list[Statement]:
-    """The statements that drop empty chains, merge chains (also late rows and due updates), and keep an ended epoch."""
+    """The statements that drop chains without new rows, merge chains, late rows and due updates, and keep an epoch."""
     steps, since = [], plan.since(written.merged)
     for core in plan.changed:
         if core.name not in written.chains:

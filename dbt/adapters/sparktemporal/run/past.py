@@ -13,7 +13,7 @@ from .plan import RunPlan
 def kept(plan: RunPlan) -> tuple[Epoch, ...]:
     """The epochs that the commit names."""
     d, table = plan.decision, chain_rules.state_name(plan.target.model, chain_rules.next_id(plan.run_id))
-    # a new schedule of refreshes ends an epoch too: instants before are read by the old schedule
+    # where other refreshes move `since`, an epoch ends too: instants before are read by the old refreshes
     ends = d.rebuilds or plan.old is not None and d.since > plan.old.since
     return epochs.kept(plan.old, ends, d.as_of, plan.config.retain_history, table)
 

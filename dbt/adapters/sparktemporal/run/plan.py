@@ -39,7 +39,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What the host of a run knows around a model: its neighbours in dbt's graph, and the relations of its schema."""
+    """What the host of a run knows around a model: its neighbours in dbt's graph, and its relations."""
 
     #: the temporal views that the model may read
     below: Sequence[ModelRelations] = ()
@@ -51,9 +51,9 @@ class HostFacts:
     inputs: Sequence[Dependence] = ()
     #: whether a relation that is no view has the model's name
     in_the_way: bool = False
-    #: the relations of the schema as dbt listed them; None: the run asks
+    #: the relations whose names begin with the model's, as dbt listed them; None: the run asks Spark
     known: KnownRelations | None = None
-    #: the names, without package, of the macros that the readers of the model call
+    #: the names, without package, of the macros that are called by the nodes that read the model by themselves
     macros: frozenset[str] = frozenset()
 
 
@@ -132,10 +132,7 @@ class RunPlan(Request):
 
     @property
     def adds(self) -> bool:
-        """Whether added and removed rows alone bring all cores up to date.
-
-        Old chains are then counted after the write.
-        """
+        """Whether some core changed, and added and removed rows alone bring all cores up to date."""
         deltas = self.capture.cores.values()
         return not self.capture.is_same and all(delta.is_same or delta.is_incremental for delta in deltas)
 
@@ -212,7 +209,7 @@ class RunPlan(Request):
         return {name: chains for name, chains in found.items() if chains and name not in merged}
 
     def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
-        """The earliest readable instant (ms) after this run; it moves to `latest` where large chains get smaller."""
+        """The earliest readable instant (ms) after this run: `latest` where many rows are split, merged or over."""
         merged = merged or {}
         chains = [c for core in self.model.cores for c in self.old_chains(core.name)]
         rewritten = [sum(c.rows for c in several) for several in merged.values()]
@@ -232,7 +229,7 @@ class RunPlan(Request):
         return max(so_far, self.decision.as_of - due) if is_late and due is not None else so_far
 
     def revised(self) -> int | None:
-        """The instant (ms) up to which results that were read may differ from results now; see `State.revised`."""
+        """The instant (ms) up to which results already read may differ from results now (`State.revised`), or None."""
         old, d = self.old, self.decision
         if old is None:
             return None

@@ -110,7 +110,8 @@ def _relations(
     """(the facts of the host, the names of the model's relations, its commit; None before the first commit).
 
     dbt's list may contain the text of the commit, which may be old. A run that writes compares this text under the
-    lock with the text in Spark. Where the list names a commit that is gone, Spark is asked for all relations.
+    lock with the text in Spark. Where the list has a commit without its text, and the commit is gone, Spark is asked
+    for all relations.
     """
     if host_facts.known is not None:
         existing = host_facts.known.beginning(target.model)
@@ -244,7 +245,7 @@ def _expiry(
     clock: int,
     refreshes: Refreshes | None,
 ) -> Expiry:
-    if offset is not None and not inputs:  # dbt knows of none: does it name tables itself?
+    if offset is not None and not inputs:  # dbt knows of no input: does the model name tables itself?
         at = clock_text.written_at(model.written, model.calls, f"{clock}L")
         inputs = [Dependence(name) for name in _tables_named(warehouse, at)]
     states = warehouse.stack.states if warehouse.stack else {}
@@ -254,7 +255,7 @@ def _expiry(
 def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
     """The instant (ms) from which the refreshes of a view are counted: from the config, else from the view's commit.
 
-    None where the commit has none, or has refreshes of another length than the config.
+    None without a commit, and where the commit has no refreshes, or has them at another length than the config.
     """
     state = next((states[name] for name in schedule.names if name in states), None)
     if schedule.anchor is not None or state is None or state.refreshes is None:

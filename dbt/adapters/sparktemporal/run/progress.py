@@ -53,13 +53,13 @@ class Reading:
 class Counts:
     """What was counted of a read. The keys of mappings are cores."""
 
-    #: the chains that were written, but those in buckets
+    #: the chains that were written, except those in buckets
     found: Mapping[str, CountedChain]
     #: how many rows are new, where old rows were written with them
     added: Mapping[str, int]
-    #: for each part of a core, where its chain does not tell: updates that are not stored, windows that were over
+    #: the answers to `counting.not_stored`, three counts for each part of a core; empty where the run has not asked
     left_out: Sequence[Sequence[Any]]
-    #: how many late rows there are; None where they are not kept
+    #: how many late rows there are; None where the run looked for none
     missed: int | None
     #: the bytes of the chains that were written, where their format lists its files
     sizes: Mapping[str, int]
@@ -71,7 +71,7 @@ class Written:
 
     #: the table of the files of the inputs; "" for none
     manifest: str = ""
-    #: the new chains that have rows
+    #: the new chains that have new rows
     chains: Mapping[str, Chain] = field(default_factory=dict)
     #: the chains that become one, the new one among them
     merged: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
@@ -83,14 +83,14 @@ class Written:
     sizes: Mapping[str, int | None] = field(default_factory=dict)
     #: how many updates of the rows read are after the expiration; None when not counted
     beyond_expiration: int | None = None
-    #: how many windows were over when their rows came
+    #: how many windows were over when their rows came; None when not counted
     late: int | None = None
     #: how many late rows are in a table of this run; None for no table
     missed: int | None = None
 
     @property
     def rows(self) -> int:
-        """The number of stored intervals that were written. An interval stands for one update or two."""
+        """The number of new intervals, or updates of groups, in the chains that were written."""
         return sum(self.added.get(name, chain.rows) for name, chain in self.chains.items())
 
     @property

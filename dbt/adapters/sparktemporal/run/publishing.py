@@ -127,10 +127,10 @@ def is_view_missing(tools: Tools, plan: RunPlan) -> bool:
 
 
 def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[Statement]:
-    """The statements that bring the relations up to date that people read.
+    """The statements that bring up to date the relations that people read.
 
-    A run that commits nothing sends no statement, and does not read the live commit, where all relations are up to
-    date. committed: the state that this run committed, None for no commit.
+    Where all are up to date, a run that commits nothing sends no statement, and does not read the live commit.
+    committed: the state that this run committed, None for no commit.
     """
     own = committed or plan.old
     assert own is not None
@@ -155,7 +155,7 @@ def publish(tools: Tools, plan: RunPlan, committed: State | None) -> Iterator[St
 def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None, is_new: bool) -> list[Statement]:
     """The statements for the views in the catalog of the chains.
 
-    live: the view of the commits, None where not known. is_new: whether the relations surely show another commit.
+    live: `<model>__live`, for its verb; None where not known. is_new: see `at_function.publish`.
     """
     views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.host_facts.known)
     view, gives_way = _view(plan, state, views)
@@ -189,7 +189,7 @@ def _view(plan: RunPlan, state: State, views: StandingViews) -> tuple[list[State
 
 
 def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> list[Statement]:
-    """The statements for views in another catalog. live: the commit of this run, None for no commit."""
+    """The statements for views in another catalog. live: the live commit; None for the one that the run observed."""
     committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores, state.schema)
     assert committed is not None
     texts, docs = (committed.text, updates, late_rows.view(plan, state.late)), plan.definition.docs

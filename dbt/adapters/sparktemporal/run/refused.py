@@ -124,7 +124,7 @@ def refuse_itself(target: ModelRelations, tree: exp.Query, catalog: str) -> None
 def refuse_inputs(warehouse: Warehouse, target: ModelRelations, analyzed: str, pinned: int | None) -> None:
     """Refuse a model that reads itself, a relation that changes with the clock, or a view of another pinned clock.
 
-    pinned: instant of a replay (ms).
+    pinned: the instant of a replay (ms); None without a replay.
     """
     read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
     _refuse_itself(target, list(map(identifiers.parts, read)), warehouse.catalog())

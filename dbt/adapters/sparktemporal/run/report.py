@@ -78,7 +78,7 @@ def _rewritten(run: Writer) -> int:
 
 
 def summary(run: Writer) -> list[str]:
-    """Lines for the log: how a new text of the model is read, the action, and how each input was read.
+    """Lines for the log: how a new text of the model is read, the action, and after an advance how each input was read.
 
     A run with nothing to do has only the lines about a new text, because dbt's own line says everything else.
     """

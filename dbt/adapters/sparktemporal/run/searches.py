@@ -36,7 +36,7 @@ from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
 
 #: margin around the changes of a zone, ms
 _AROUND = 2 * 86_400_000
-#: a unit of date_trunc begins no longer before what is cut to it, ms
+#: no unit of date_trunc is longer, ms
 _LONGEST_UNIT = 400 * 86_400_000
 
 
@@ -228,7 +228,7 @@ class SessionZone:
         return reading.regular_from(self._zone(reading))
 
     def first_of(self, reading: Reading) -> int | None:
-        """The first instant (ms) at which a local time may be read: rows before it are refused."""
+        """The first instant (ms) at which a local time may be read; None for none. Rows before it are refused."""
         return self.regular_from(reading) if self.breaks(reading) else reading.free_from(self._zone(reading))
 
     def offsets(self, readings: Sequence[Reading], since: Callable[[Reading], int | None]) -> list[Offsets]:

@@ -21,9 +21,9 @@ class StandingViews:
     warehouse: Warehouse
     #: the names of the views
     target: ModelRelations
-    #: the relations of the schema
+    #: the relations of the schema whose names begin with the model's
     names: Identifiers
-    #: the relations of the schema as dbt lists them, None for no list
+    #: these relations as dbt lists them, None for no list
     known: KnownRelations | None = None
 
     def has(self, suffix: str) -> bool:

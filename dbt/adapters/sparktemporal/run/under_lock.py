@@ -42,7 +42,7 @@ def start(
     patience = TemporalConfig.parse(target.model, definition.config).lock_timeout
 
     def anew() -> Writer:
-        # what the host listed may be older than a rival, and what other models were told older than the last look
+        # the host's list may be older than a rival's commit, and the shared answers older than the last look
         warehouse.shared().forget()
         return begin(warehouse, target, definition, invocation, replace(host_facts, known=None))
 

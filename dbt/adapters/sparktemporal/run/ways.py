@@ -26,9 +26,9 @@ from .progress import Written
 
 APPEND, MERGE, COMPARE, REBUILD = "append", "merge", "compare", "rebuild"
 
-#: what the statements of a run cost whatever the rows, in reads of a row (as `benchmarks/choices.py` measures it)
+#: the cost of the statements of a run, whatever the rows, in reads of a row (as `benchmarks/choices.py` measures it)
 STATEMENTS = 1_000_000
-#: what it costs to bring equal rows together, a row, in reads of a row: a shuffle by all columns
+#: the cost for each row of bringing equal rows together, a shuffle by all columns, in reads of a row
 SHUFFLED = 2.0
 #: a rebuild has to cost less than the other way by this factor, because the past goes with it
 CLEARLY = 1.1
@@ -136,7 +136,7 @@ def why_rebuild(plan: RunPlan) -> str:
 
 
 def _is_open(plan: RunPlan) -> bool:
-    """Whether a run with changes goes on with what is stored, unless it chooses to rebuild."""
+    """Whether a run has a choice: it has changes and reads no sample, and could go on with what is stored."""
     goes_on = plan.built_on is not None and not plan.writes_nothing
     return goes_on and not plan.capture.is_same and not plan.invocation.sampled
 

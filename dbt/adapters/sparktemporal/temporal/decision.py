@@ -17,7 +17,7 @@ from .diffs.stores import store_of
 from .rewrite.core import TypedCore
 from .sql.spark.settings import differences
 
-#: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
+#: a run's clock may lag the frontier by less than this (ms); the run then uses `DecisionContext.earliest`
 CLOCK_SKEW_MS = 60_000
 
 HYDRATED, ADVANCED, RESTARTED = "hydrated", "advanced", "restarted"
@@ -83,12 +83,12 @@ class DecisionContext:
     invocation: Invocation
     expiry: Expiry
     restarts: Restarts
-    #: the change of what decides the stored rows (`changed_rows`)
+    #: the changes of all that decides the stored rows, in words (`changed_rows`); "" for none
     changed: str = ""
-    #: the last instant (ms) for which the model is known, whatever its own expiration: the earliest expiration of the
-    #: temporal views that it reads, and the end of the years that were searched
+    #: the last instant (ms) that a run can compute, None for no limit: the earliest expiration of the temporal views
+    #: that the model reads, or the end of the searched years if that is earlier
     known_until: int | None = None
-    #: the first instant (ms) at which these temporal views know their content
+    #: the first instant (ms) at which these temporal views know their content; None without such views
     inputs_from: int | None = None
     #: None for a model without refreshes
     refreshes: Refreshes | None = None
@@ -121,7 +121,7 @@ class DecisionContext:
 def decide(model: str, state: State | None, context: DecisionContext) -> Decision:
     """The decision of one run of a model. state: the last commit, None before the first run.
 
-    Raises TemporalError for a clock that is a minute or more before the frontier, except in a full refresh.
+    Raises TemporalError for a clock a minute or more before the frontier, except in a full refresh and for CHECKED.
     """
     clock, invocation = context.last_refresh(state), context.invocation
     if invocation.full_refresh:
@@ -161,7 +161,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
 
 
 def rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> Decision:
-    """The decision of a run that writes all rows anew at `as_of` (ms)."""
+    """The decision of a run that writes all rows anew at `as_of` (ms), or when its inputs have an answer, if later."""
     as_of = context.known(as_of)
     expires = expirations.earliest(context.expiry.at(as_of), context.known_until)
     refreshes = context.refreshes and context.refreshes.with_refresh(as_of, as_of)

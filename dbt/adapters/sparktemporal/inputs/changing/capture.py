@@ -133,7 +133,7 @@ class Capture:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the query has no views and functions, and all inputs are tables of files, or temporal views."""
+        """Whether `QueryFingerprint.is_bare` holds, and all inputs are tables of files, or temporal views."""
         of_files = (Tracking.FILES, Tracking.STACKED)
         return self.meaning.is_bare and all(now.tracking in of_files for now in self.inputs.values())
 
@@ -196,7 +196,7 @@ class Capture:
 
     @property
     def read_in_full(self) -> dict[str, str]:
-        """The inputs of which a core reads all rows, and why."""
+        """The inputs of the cores that are brought up to date by reading all, and why."""
         found: dict[str, str] = {}
         for name in self.inputs:
             deltas = [d for d in self.cores.values() if name in d.read and d.kind is DeltaKind.FULL]

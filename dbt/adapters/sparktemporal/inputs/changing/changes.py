@@ -245,7 +245,7 @@ def to_remember(
     | inputs | SQL | files |
     |---|---|---|
     | with few files | None | all of them |
-    | with many files | all of them | none |
+    | with many files, or with rows to remember | all of them | none |
     | without lists | None | none |
 
     Where only the new files of an input were read, its files are the remembered files (`before`) and these new files.

@@ -44,7 +44,7 @@ class CoreDelta:
     read: Mapping[str, delta_query.TableDelta | None] = field(default_factory=dict)
     #: the inputs that are read without a pin, so that rows that come meanwhile may be read
     open: frozenset[str] = frozenset()
-    #: a function that pins a query like that of the core, once the core is pinned
+    #: of a core that is read in full and pinned: a function that pins its query, or a narrowed form of the query
     pin: Callable[[TypedCore], TypedCore] | None = None
 
     @property

@@ -2,7 +2,9 @@
 
 table of files     the rows whose file is on the list that the run remembers
 Iceberg, Delta     VERSION AS OF the version that the run saw
-others             cannot be pinned: the run checks whether they changed meanwhile, and if so reads again
+temporal views     no pin is needed, because chains never change
+append-only table  cannot be pinned: the run checks whether its rows after the edge changed, and if so reads again
+others             cannot be pinned: they are read as they are by then, without a check
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
 
 
 def _is_pinned(table: exp.Table, seen: Input) -> bool:
-    """Whether the text of a query names a version of a Delta table, or a range of versions of a table."""
+    """Whether a place of a query already reads one version of a table, or the changes between two versions."""
     is_of_delta = isinstance(seen.fingerprint, DeltaVersion)
     return isinstance(table.this, exp.Var) or is_of_delta and bool(table.args.get("version"))
 

@@ -23,7 +23,7 @@ from ...temporal.sql.spark.routines import Name, Routine
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.identifiers import SESSION_CATALOG, folded
 
-#: for each part of a fingerprint, in order: the words when the part is another than at the last run
+#: for each part of a fingerprint, in order: the words for a change since the last run
 PARTS = (
     "the text of a view below changed",
     "Spark plans it otherwise: a table, a column or a variable changed",
@@ -41,7 +41,7 @@ class QueryFingerprint:
     digest: tuple[str, ...]
     #: the reason why rows may change under the same digest; empty for none
     untold: str = ""
-    #: whether the query has no views and no functions, so that its tables alone decide its meaning
+    #: whether the query has no views and calls only Spark's own functions: its tables alone decide its meaning
     is_bare: bool = False
 
     def change(self, before: tuple[str, ...]) -> str:
@@ -61,7 +61,7 @@ class Routines:
     def called(
         self, query: str | exp.Expr, namespace: Name = (), temporaries: frozenset[str] = frozenset()
     ) -> dict[Name, Routine]:
-        """The functions, except Spark's own, that a text or its tree calls: name as the text has it -> function.
+        """The functions, except Spark's and Iceberg's own, that a text or its tree calls: name in the text -> function.
 
         namespace: the schema in which names are looked up. temporaries: the temporary functions, which have no schema.
         """

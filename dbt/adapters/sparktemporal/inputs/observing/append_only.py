@@ -57,7 +57,7 @@ class _Edge:
 
     column: str
     kind: str
-    #: the value of the edge, as text; None for a table without rows
+    #: the value of the edge, as text; None where no row has a value
     at: str | None
 
     @property
@@ -78,8 +78,8 @@ def observe(
     """A table (name quoted) -> (its fingerprint, SQL of the rows to remember); None where it has no such column.
 
     The rows to remember are listed in the form of files (file, size, modified, place): `file` is a hash of a row, and
-    `size` is the number of rows equal to it. Raises Refusal for a column that is no instant, date or number, and for
-    rows that have no hash.
+    `size` is the number of rows equal to it. Raises Refusal for a column that is no instant, date, INT, BIGINT or
+    DECIMAL, and for rows that have no hash.
     """
     edge = _edge(table, follow, None)
     if edge is None:

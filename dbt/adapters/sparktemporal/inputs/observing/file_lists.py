@@ -1,7 +1,7 @@
 """Lists of the files of tables as SQL (file, size, modified, place): how they are made, compared and remembered.
 
-Spark's `binaryFile` source lists a directory (path, size, time) and opens no file. For a table with partitions or
-options, a hidden column of the table tells the files. Spark then opens every file.
+Spark's `binaryFile` source lists a directory (path, size, time) and opens no file. For a table with partitions, options
+or odd paths, a hidden column of the table tells the files. Spark then opens every file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME, PATH = "file_name", "file_path"
 #: formats of which the hidden column has a row_index
 NUMBERED = ("parquet",)
 #: the most tasks that list a directory, and so the most files of a manifest. Spark would make a task for each file of
-#: 128 MB, although no file is opened: 10,000 such files took 40 s in place of one
+#: 128 MB, although no file is opened: 10,000 such files took 40 s instead of 1 s
 _TASKS = 64
 #: all rows go to one task, which the last aggregate needs anyway. Without this, each listing task would write a block
 #: for each of the 200 partitions of a shuffle: a comparison of 10,000 files took three to five times as long
@@ -107,7 +107,7 @@ class Summary:
     files: FileSummary
     #: how many files have a place
     placed: int
-    #: the rows of all files
+    #: the rows of all files, 0 where they are not counted
     rows: int
     #: the files, where they are few and Spark's text of each can be parsed
     entries: tuple[ListedFile, ...] | None
@@ -163,7 +163,7 @@ def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
 
 
 def compare_few(before: Sequence[ListedFile], now: Summary) -> Compared | None:
-    """The comparison of two short lists, equal to that of `compare`. None where `now` has no entries."""
+    """The comparison of two short lists, equal to that of `compare`. None where `now.entries` is None."""
     if now.entries is None:
         return None
     was, is_ = _by_file(before), _by_file(now.entries)

@@ -35,7 +35,7 @@ _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
 
 @dataclass(frozen=True)
 class Input:
-    """A table that a model reads, in its present state."""
+    """A table or temporal view that a model reads, in its present state."""
 
     relation: str
     #: the state, as the commit keeps it
@@ -92,7 +92,7 @@ def observe_beside(
     | remembered | the files that the tables had at the last run |
     | tables | full name of a table -> the metastore's answer, as far as known |
     | beside | other queries, asked by the statement that lists files |
-    | before | the states at the last run: a list of another model of the invocation that has such a state is believed |
+    | before | the states at the last run: another model's list is used if it shows the state of the last run |
     """
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
@@ -217,7 +217,7 @@ def _observed(
     | | |
     |---|---|
     | info | the metastore's answer |
-    | listed | the list of the files, where asked for already |
+    | listed | the list of the files in the table's directory; None where the directory does not tell the files |
     | remembered | the files of the last run |
     | versions | the versions that the query asks for, as SQL after the name; None where not known |
     """
@@ -312,6 +312,6 @@ def _count(name: str, added: delta_query.TableDelta | None, by_one: bool = False
 def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> RowsFingerprint:
     try:
         return RowsFingerprint(*append_only.checksum(warehouse, name, append_only.content_of(table)))
-    except SparkError as error:  # a type that has no hash: a test then cannot tell a changed input from another
+    except SparkError as error:  # a type that has no hash: only the number of rows then tells a changed input
         error.expect(Cause.NOT_TAKEN)
         return RowsFingerprint(int(warehouse.rows(f"SELECT count(*) FROM {name}")[0][0]), None)

@@ -33,7 +33,7 @@ from ...temporal.sql.text.dialect import parse, quote, render
 from ...temporal.sql.text.identifiers import folded
 from .expansion import Closed, Made, check_meaning, made, same_columns
 
-#: the begin of the alias of a view's text. The view's name follows
+#: the alias of a view's text begins so, and the view's name follows
 _OPENED = "mz_view "
 
 

@@ -53,7 +53,8 @@ def inline_upstreams(
 
     The as-of is that of `latest`. `Stack.at` sets the instant of the reads afterwards.
     below, between: see `stacked.opened`. sampled: see `inlined`.
-    Raises TemporalError for an input that has not run, and for a frontier CLOCK_SKEW_MS or more after the as-of.
+    Raises TemporalError for an input that has not run, for an input that depends on settings which differ here, and for
+    a frontier CLOCK_SKEW_MS or more after the as-of.
     """
     if not (below or between):
         return sql, warehouse, as_of

@@ -68,7 +68,7 @@ def _summed(core: CoreState, there: str, dialect: Dialect) -> str:
 
 
 def _groups(core: CoreState, chains: Sequence[Chain], sources: Sources, t: str, dialect: Dialect) -> str:
-    """The groups at t: the sums of all updates until t."""
+    """The groups at t: the sums of all updates up to t."""
     sums = core.sums or ()
     keys = [quote(n) for n, _ in core.columns]
     items = [f"{dialect.value(n, k)} AS {quote(n)}" for n, k in core.columns]

@@ -45,7 +45,10 @@ def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
 
 
 def cast(value: str, kind: Kind, to: Kind, dialect: Dialect) -> str | None:
-    """A cast that all engines do alike: exact, or rounded half up, with an error on overflow. None for other casts."""
+    """A cast that all engines do alike, exact or rounded half up; None for other casts.
+
+    An overflow is an error, also where Spark without ANSI rules gives NULL or another number.
+    """
     if kind == to and kind.name != NULL:
         return value
     # DuckDB divides the digits by a power of ten, which rounds twice; a text is rounded once
@@ -64,7 +67,7 @@ def quotient(one: Typed, other: Typed, kind: Kind, dialect: Dialect) -> str | No
     """A quotient of decimals, rounded half up. DuckDB itself divides decimals as doubles.
 
     None for too many digits, for a result of too small a scale, and for an engine that lacks QUOTIENTS.
-    The digits of the operands are positive whole numbers a and b. The digits of the result are
+    The digits of the operands, without signs, are whole numbers a and b. The digits of the result are
     (2 * a * 10^n + b) // (2 * b), where n is the scale of the result, plus the scale of b, minus the scale of a.
     """
     (a, left), (b, right) = one, other

@@ -71,15 +71,14 @@ def refusal(node: exp.Expr, why: str) -> Refusal:
 
 @dataclass
 class Expressions(PredicateVisitor[str]):
-    """Translates expressions of a query. names: alias of a source -> its columns.
-
-    above: translates expressions of the outer query. further: translates other expressions, such as aggregates; gives
-    None for an expression that it does not know.
-    """
+    """Translates expressions of a query."""
 
     session: Session
+    #: alias of a source -> its columns
     names: Mapping[str, Mapping[str, Kind]]
+    #: translates expressions of the outer query
     above: Expressions | None = None
+    #: translates other expressions, such as aggregates; gives None for an expression that it does not know
     further: Callable[[exp.Expr, Expressions], Typed | None] | None = None
 
     @property
@@ -298,7 +297,7 @@ class Expressions(PredicateVisitor[str]):
         return None if micros % self.dialect.shortest else (self.dialect.moved.format(at=value, micros=micros), kind)
 
     def _local(self, value: str, kind: Kind) -> str | None:
-        """An instant as local time; None where the zone's rules are not the same in both engines for sure."""
+        """An instant as local time; None for a value of another kind, and in a zone other than UTC."""
         is_known = kind.name == INSTANT and self.session.zone.lower() in _UTC
         return self.dialect.local.format(at=value) if is_known else None
 

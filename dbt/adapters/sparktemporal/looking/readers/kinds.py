@@ -17,7 +17,7 @@ INT, DECIMAL, FLOAT = "integer", "decimal", "floating"
 TEXT, BOOL, DATE, INSTANT, LOCAL, NULL = "text", "boolean", "date", "timestamp", "timestamp_ntz", "null"
 OTHER = "other"
 NUMBERS, EXACT = (INT, DECIMAL, FLOAT), (INT, DECIMAL)
-#: kinds of which equal values have one form that all engines agree about
+#: kinds whose values all engines compare as Spark does; FLOAT only where the dialect does not lack FLOATS
 EQUAL = (*NUMBERS, TEXT, BOOL, DATE, INSTANT, LOCAL)
 _SIMPLE = {
     "tinyint": (INT, 3), "smallint": (INT, 5), "int": (INT, 10), "bigint": (INT, 20), "float": (FLOAT, 0),

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-#: so many instants at most are counted through for each row; so long is a list of places at most
+#: the most instants that are counted through for each row; the most steps of a list of places
 _FEW, _LISTED = 200, 2_000
 
 

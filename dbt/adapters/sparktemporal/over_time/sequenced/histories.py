@@ -48,7 +48,7 @@ class Range:
     last: int
     #: the refreshes of a model with `refresh_every`: readers see a change at the next refresh
     refreshes: Refreshes | None = None
-    #: the only instants that are looked at, with refreshes only instants of these; None for all instants
+    #: the only instants that are looked at (see `Output.looked_at`); None for all instants
     axis: Axis | None = None
     #: the part of the rows that is wanted; None for all rows
     part: Part | None = None
@@ -63,7 +63,7 @@ class Range:
 def history(core: CoreState, schema: str, within: Range, totals: bool = False) -> str:
     """A query of the history of a core within a range. schema: quoted, as SQL names it.
 
-    totals: whether a core of groups without keys has a row at each instant. The sums are NULL while there are no rows.
+    totals: whether a core of groups without keys has a row at each instant, of NULLs while there are no rows.
     """
     sources = [c.source(schema) for c in core.chains]
     names = ", ".join(quote(n) for n, _ in core.read_columns)

@@ -4,7 +4,7 @@
 
 | residual | its updates are |
 |---|---|
-| row by row, also over groups stored as one row each | the rows of the histories, as they enter and leave |
+| row by row, also over one row for each group | the rows of the histories, as they enter and leave |
 | anything else | its rows at each instant at which a core changes, less its rows at the instant before |
 | reads the clock | the same, at each millisecond, or at each refresh of a model with `refresh_every` |
 
@@ -182,7 +182,7 @@ class Output:
         return replace(self, within=replace(self.within, last=last))
 
     def edge_points(self) -> str:
-        """A query of the instants (`mz_seq_t`, distinct) at which the output is evaluated for its updates."""
+        """A query of the instants (`mz_seq_t`) at which the output is evaluated for its updates; some come twice."""
         first, last = self.within.first, self.within.last
         if not self.reads_clock:
             return f"SELECT {first}L AS mz_seq_t\nUNION\n{self.points()}"

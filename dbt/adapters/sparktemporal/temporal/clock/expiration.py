@@ -138,7 +138,7 @@ def earliest(*instants: int | None) -> int | None:
 
 
 def after_change(started_at: int, old: int | None, new: Expiry, as_of: int) -> tuple[int | None, str | None]:
-    """A changed offset -> (the expiration from now on, the reason for a restart or None).
+    """A changed offset -> (the expiration from now on, None), or (None, the reason) for a restart.
 
     A shorter offset applies at once while its instant is still ahead; else the model restarts. A longer offset restarts
     the model, because it needs updates that were left out.

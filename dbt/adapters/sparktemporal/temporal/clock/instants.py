@@ -21,7 +21,7 @@ _PAIR = re.compile(r"\s*(\d+)\s*([a-z]+?)s?(?=[\s\d,]|$),?", re.IGNORECASE)
 
 
 def parse_duration(text: object, name: str) -> int | None:
-    """A day-time length in words -> milliseconds; "0" (off) and None -> None. Raises a Refusal for other text.
+    """A day-time length in words -> milliseconds; zero (off) and None -> None. Raises a Refusal for other text.
 
     name: the config, for the message.
 

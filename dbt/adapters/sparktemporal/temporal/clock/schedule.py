@@ -36,7 +36,7 @@ class Refreshes:
         return Refreshes(**{**fields, "also": tuple(fields.get("also", ()))}) if fields else None
 
     def with_refresh(self, t: int, since: int) -> Refreshes:
-        """The schedule with a latest refresh at t (ms). since: refreshes in `also` before this instant are dropped."""
+        """The schedule with a refresh at t (ms). If t is new, `also` keeps the last MOST_ALSO from `since` on."""
         if t == self.last(t):
             return self
         return replace(self, also=(*(one for one in self.also if one >= since), t)[-self.MOST_ALSO :])
@@ -121,7 +121,7 @@ class TimeOfWeek:
         return TimeOfWeek(days[0] if days else None, int(found.group(2)), int(found.group(3)), zone)
 
     def last(self, t: int) -> int:
-        """The last of these instants at or before t (ms). A local time that the zone skips counts an hour later."""
+        """The last of these instants at or before t (ms). A local time in a gap counts later by the gap's length."""
         local = (_EPOCH + timedelta(milliseconds=t)).astimezone(ZoneInfo(self.zone))
         day = local.date() + timedelta(days=1)
         while True:

@@ -219,9 +219,9 @@ def sweep(
 ) -> Sweep:
     """The tables of a model that may be dropped: unnamed by any state for `retention` ms, and orphans of dead runs.
 
-    Without an old state the owner of a table is not known, so nothing is dropped. held: tables that models above still
-    need to find changes, for a week at most; is_ours: whether a run made a table that no state ever named. Both are
-    called only on demand.
+    Without an old state the owner of a table is not known, so nothing is dropped. held: the tables by which models that
+    read the model still find changes, kept for a week at most. is_ours: whether a run made a table that no state ever
+    named. Both are called only on demand.
     """
     if old is None:
         return Sweep((), ())
@@ -238,7 +238,7 @@ def sweep(
 
 
 def _retired(old: State, named: Identifiers, clock: int) -> dict[str, int]:
-    """The tables that the new state names no more -> the instant of their retirement (ms)."""
+    """The tables that are retired, by the new state or before -> the instant of their retirement (ms)."""
     before = Identifiers(table for table, _ in old.retired)
     return {**dict(old.retired), **{t: clock for t in Identifiers(old.tables) if t not in named and t not in before}}
 

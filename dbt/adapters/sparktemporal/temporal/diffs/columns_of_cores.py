@@ -1,7 +1,7 @@
 """Merge the columns of several cores into one list, for relations that people read.
 
-Columns of the same name and type in several cores are one column. A column of another type gets the name of its core
-as a suffix, `v_c1`.
+Columns of the same name and type in several cores are one column. A column of another type, or of a name that the
+relation has already, gets the name of its core as a suffix, `v_c1`.
 """
 
 from __future__ import annotations

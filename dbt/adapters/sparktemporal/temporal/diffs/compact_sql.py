@@ -1,9 +1,9 @@
-"""Compact texts of a model's views, whose length does not grow with the number of columns.
+"""Compact texts of a model's views: `SELECT * EXCEPT` takes the place of most lists of columns.
 
     SELECT * EXCEPT (mz_from, mz_until, mz_diff) FROM <chain>        for        SELECT `a`, `b`, ... FROM <chain>
 
-A Hive metastore limits the length of a view's text. The texts of `view_sql` and `intervals_sql` are used while they
-fit. The compact texts give the same rows, and Spark reads the same files. `SELECT * EXCEPT` needs Spark 4.
+A Hive metastore limits the length of a view's text. The texts of `view_sql` and `stores` are used while they fit. The
+compact texts give the same rows, and Spark reads the same files. `SELECT * EXCEPT` needs Spark 4.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ class ChainsFingerprint(Fingerprint):
 
     @property
     def without_chains(self) -> ChainsFingerprint:
-        """The fingerprint without the part that changes between rebuilds."""
+        """The fingerprint without the chains. While it is the same, the chains tell which rows changed."""
         return replace(self, chains=())
 
     def __str__(self) -> str:

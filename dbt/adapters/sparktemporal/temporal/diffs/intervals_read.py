@@ -79,7 +79,7 @@ def conditions(chain: Chain, t: str, earliest: int) -> list[str]:
 
 
 def _arms(chain: Chain, t: str, earliest: int) -> list[list[str]]:
-    """The conditions of two branches (the bucket of t, later buckets), or of one branch where two save nothing."""
+    """The conditions of two branches (the bucket of t, later buckets), or of one without known edges or any end."""
     ends = _has_not_ended(chain, t)
     if chain.edges_from is None or not ends:
         return [conditions(chain, t, earliest)]

@@ -124,9 +124,9 @@ def desired(
 
 
 def cut_at(expiration: int | None, before: str = " ") -> tuple[str, str]:
-    """(SQL of `mz_until`, a condition from its AND on) that leave out updates after the expiration (ms), if any.
+    """(SQL of `mz_until`, a condition that begins with AND), without the updates after the expiration (ms).
 
-    before: the blanks before the AND.
+    Without an expiration the condition is "". before: the blanks before the AND.
     """
     if expiration is None:
         return "mz_until", ""

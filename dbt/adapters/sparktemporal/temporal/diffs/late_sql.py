@@ -7,7 +7,9 @@
 | mz_run | the id of the run that saw the row first |
 | mz_as_of | the instant of that run (ms) |
 | mz_core | the core of the row, where the model has several |
-| mz_from, mz_until | the window that the row missed (ms); mz_from is NULL where it has no beginning |
+| mz_from, mz_until | the window that the row missed (ms); mz_from is NULL where the window has no beginning |
+
+In a full read, or under a general condition, only the part of the window after the run before is known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Build the state whose view has the longest text that a run of the model may commit.
+"""Build the state whose view has the longest text that a run of the model may have to commit.
 
 In this state every chain has corrections, as after updates of all inputs. There are as many chains as possible, and no
 two chains of intervals are read by the same condition. The model has an expiration, if it may have one.
@@ -32,7 +32,7 @@ def worst(
     expiration: int | None,
     refreshes: Refreshes | None,
 ) -> State:
-    """The longest state of a model. schema: as SQL names it. residual: SQL over the placeholders."""
+    """The state whose view has the longest text. schema: as SQL names it. residual: SQL over the placeholders."""
     return State(
         model=model,
         schema=schema,

@@ -28,7 +28,7 @@ def as_updates(cores: Sequence[CoreState], schema: str) -> str:
 
 
 def compact(cores: Sequence[CoreState], schema: str) -> str:
-    """The query of `as_updates`, in a text that does not grow with the number of columns. Each core has a chain."""
+    """A query of the same updates, in a shorter text; several cores have a struct each. Each core must have a chain."""
     if len(cores) == 1:
         return compact_sql.as_updates(cores[0], schema)
     arms = []

@@ -39,7 +39,7 @@ class Chain:
     after: int | None = None
     #: the bucket of the first updates after `after`
     first: int | None = None
-    #: with `after`: the number of all rows in the table
+    #: with `after`: the number of all rows in the table; None where not known
     held: int | None = None
     #: the instant from which the buckets grow; None where not known
     edges_from: int | None = None
@@ -107,7 +107,7 @@ class Epoch:
         return (self.table, *self.chains)
 
 
-#: a file of an input: its name, size (bytes), time (ms), and place where it is not right in the table's directory
+#: a file of an input: its name, size (bytes), time (ms), and place (see `file_lists`)
 ListedFile = tuple[str, int, int, str]
 
 
@@ -154,7 +154,7 @@ class State:
     manifest: str = ""
     #: the table of the statistics of these files, "" for none
     statistics: str = ""
-    #: a hash of the content of the statistics
+    #: a hash of all that the statistics depend on besides the files
     measured: str = ""
     #: how long the last collection of statistics took (ms)
     measuring: int = 0
@@ -162,8 +162,8 @@ class State:
     refreshes: Refreshes | None = None
     #: whether the next run must rebuild the model
     restart: bool = False
-    #: up to this instant readers may have seen another output. A later run had the same instant, or the query above the
-    #: stored rows changed, or a function in it
+    #: up to this instant readers may have seen another output: a run was not after the frontier, or the query above the
+    #: stored rows changed, or a function in it. None for no such instant
     revised: int | None = None
     #: about how many updates the expiration left out since the last restart
     dropped: int = 0

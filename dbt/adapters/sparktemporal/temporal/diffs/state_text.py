@@ -67,7 +67,7 @@ def is_commit(text: str, model: str) -> bool:
 
 
 def run_of(text: str) -> str:
-    """The run of a live view, also when its state is damaged (a full refresh replaces the state)."""
+    """The run of a live view, "" for an unknown one; also when the state is damaged, as a full refresh replaces it."""
     return _field_of(text, "run")
 
 

@@ -68,7 +68,7 @@ class IntervalStore:
         return self.consolidated(diffs) if any(chain.negative for chain in chains) else diffs
 
     def difference(self, wanted: str, stored: str) -> str:
-        """Wanted intervals minus stored intervals, as corrections: the chain of a run that reads in full."""
+        """Wanted intervals minus stored intervals, as corrections."""
         return self.consolidated(
             f"SELECT {self._names}mz_from, mz_until, mz_diff FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"
             f"UNION ALL\n"

@@ -88,7 +88,7 @@ def grouped_cores(state: State) -> dict[str, tuple[list[str], dict[str, str]]]:
 
 
 def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:
-    """A residual with a query in place of each placeholder -> SQL."""
+    """SQL of a residual, with a query in place of each placeholder. cores: placeholder -> query."""
     reads: dict[str, str] = {}
     residual = residual.copy()
     for table in list(residual.find_all(exp.Table)):

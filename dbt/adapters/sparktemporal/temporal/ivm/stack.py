@@ -40,7 +40,7 @@ class Stack:
 
     #: schema.model -> the state of the view
     states: Mapping[str, State]
-    #: the instant (ms) from which rows of the views matter, not before `known_from`
+    #: the instant (ms) from which rows of the views matter
     as_of: int
     #: schema.model -> the chains that the last run of the model read
     before: Mapping[str, Sequence[ChainId]] = field(default_factory=dict)

@@ -51,9 +51,9 @@ def rows_of(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) 
 
 
 def chain_rows(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, until: int | None = None) -> str:
-    """The rows of one chain with one sign (1 or -1), or all rows (0). Updates of groups have no sign: -1 gives no row.
+    """SQL of the rows that one chain has at `as_of` (ms) or later, with one sign (1 or -1) or with both (0).
 
-    until: for updates, the last instant (ms).
+    Of groups it has all updates, whatever `as_of`, and none for -1. until: for updates, the last instant (ms).
     """
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
     source = f"FROM {chain.source(state.schema)}"

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 #: the years in which the order of such values is proved: a year has four digits there
 FIRST_YEAR, LAST_YEAR = 1001, 8999
-#: the least and the most of what a value counts: 1, the year, hour, minute, second, and a fraction of so many digits
+#: the least and the most of what a value counts: 1, the year, hour, minute, second, and fraction of a second
 ONE, YEAR, HOUR, MINUTE, SECOND, FRACTION = range(6)
 _LEAST = (1, FIRST_YEAR, 0, 0, 0, 0)
 _MOST = (1, LAST_YEAR, 23, 59, 59, 999_999)
@@ -79,7 +79,7 @@ def counted(place: int) -> Number:
 class Block:
     """A piece of a text: a literal, or a number with leading zeros."""
 
-    #: 0 at the end of a text of an instant, which is as long as it needs to be
+    #: in bytes; 0 for the end of an instant's text, whose length varies
     width: int
     number: Number | None = None
     text: str = ""
@@ -138,7 +138,7 @@ def cut(text: Text, start: int, length: int) -> Text:
     return tuple(found)
 
 
-#: a letter of a pattern -> the field, by the number of digits
+#: a letter of a pattern -> (the field, how many of the letter may stand together)
 _LETTERS = {
     "y": ("year", (1, 4)), "M": ("month", (1, 2)), "d": ("day", (1, 2)), "D": ("doy", (1, 3)),
     "H": ("hour", (1, 2)), "m": ("minute", (1, 2)), "s": ("second", (1, 2)), "S": ("fraction", (3, 6)),
@@ -185,7 +185,7 @@ DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None:
-    """The date or instant that Spark reads from a text, as a number in the same order. None: Spark cannot read it.
+    """The date or instant that Spark reads from a text, as a number in the same order. None: perhaps Spark reads none.
 
     pattern: None for a cast. month, day: the month and day of the instant whose fields make up the text.
     Raises NoForm for a pattern that is not understood.

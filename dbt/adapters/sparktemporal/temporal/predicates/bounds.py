@@ -71,7 +71,7 @@ class Bounds:
     lowers: tuple[str, ...]
     #: BIGINT, ms
     uppers: tuple[str, ...]
-    #: conditions; all hold where every operand has a bound
+    #: conditions: a row is stored only where all hold
     present: tuple[str, ...]
 
     @property

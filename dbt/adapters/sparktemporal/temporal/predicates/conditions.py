@@ -39,12 +39,12 @@ from .together import sequences
 _CHANGING = (*TRUTHS, exp.Case)
 
 
-#: at the edges of the truncation unit; around the days from which months lead there; by a search in cells of time
+#: how changes are found: at the edges of the unit; around the days that months lead to the value; in cells of time
 UNIT, MONTHS, CELLS = "unit", "months", "cells"
 #: as an expression of the row lists them, for functions of the clock's date that go back at times
 LISTED = "listed"
 
-#: (SQL of an instant computed from the clock, the earliest allowed instant (ms), the zone)
+#: (an instant computed from the clock, the earliest allowed instant (ms), the zone)
 Guard = tuple[exp.Expr, int, str]
 
 
@@ -78,7 +78,7 @@ class MonotoneComparison:
     of_fields: tuple[exp.Expr, ...] = ()
     #: how its changes are found: `UNIT`, `MONTHS` or `CELLS`; `LISTED` with the list as the other side
     search: str = ""
-    #: of MONTHS: how long (ms) after midnight the zone's offset may change, of the clock or of the moved clock
+    #: of MONTHS: the times of day (ms) at which the zone's offset may change, for the clock or for the moved clock
     turns: tuple[int, ...] = ()
     #: the cells of time
     grid: Grid = Grid()

@@ -34,7 +34,7 @@ def constant(node: exp.Expr) -> Fraction | None:
 
 
 def number_in(text: str) -> Fraction | None:
-    """The number in a text; None for any other text, and for a number beyond the range of a DOUBLE."""
+    """The number in a text; None for any other text, and for a number far beyond the range of a DOUBLE."""
     try:
         found = Decimal(text.strip())
     except InvalidOperation:

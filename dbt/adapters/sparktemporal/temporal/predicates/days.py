@@ -15,7 +15,7 @@ UNITS_OF_DAYS = {name for unit in UNITS if unit.least >= DAY for name in unit.na
 
 
 def counts_days(node: exp.Expr) -> bool:
-    """Whether a call depends on the date of its argument alone."""
+    """Whether a monotone call depends on the date of its argument alone."""
     called = function(node)
     if called is None or not called.is_monotone:
         return False

@@ -56,9 +56,9 @@ class Used:
     #: the instants, by their text
     of: dict[str, exp.Expr] = field(default_factory=dict)
     fields: set[str] = field(default_factory=set)
-    #: what is known of each node, by its id: it is asked for once for each day
+    #: the `facts` of each node, by its id: they are asked for once for each day
     known: dict[int, tuple[Function | None, bool, bool]] = field(default_factory=dict)
-    #: the instant of a field, by the id of the node
+    #: the instants of fields, by (id of the node, whether the field is of the time of day)
     instants: dict[tuple[int, bool], exp.Expr] = field(default_factory=dict)
     #: the instants of numbers of seconds, by the id of the number
     made: dict[int, exp.Expr] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class Evaluation:
         return self._as_text(given[0]) if to == "string" else as_number(self.of(given[0]), to)
 
     def _as_instant(self, node: exp.Expr, called: Function) -> Value:
-        """A cast to a date or an instant: of a text, or of the instant itself."""
+        """A cast to a date or an instant: of an expression made of fields, or of the instant itself to a date."""
         if self.used.facts(node)[2]:
             return self.read(self.of(node), None, called.type)
         if not called.truncates_to_date:

@@ -30,7 +30,7 @@ from .ordered import ordered
 
 #: 29, 30 and 31 March less a month may be before 28 March less a month (µs)
 _OF_MONTHS = 3 * DAY
-#: the cells on one side of a change that are looked at: more take longer than a read saves
+#: the most cells on one side of a change that are looked at: more take longer than a read saves
 _MOST = 24
 #: units of date_trunc that begin and end within a day -> their length (µs)
 _SHORT = {unit.name.upper(): unit.most for unit in UNITS if MINUTE <= unit.most < DAY}
@@ -50,10 +50,10 @@ class Grid:
     shift: int = 0
     #: CONSTANT, MOVED or RISES
     within: str = RISES
-    #: between two instants that are as far apart the function rises; 0 where it never falls
+    #: between two instants this far apart or farther the function never falls; 0 where it never falls at all
     reach: int = 0
-    #: instants computed from the clock. While the session's zone has one offset at each, the function does not fall;
-    #: () where that is not known
+    #: the instants whose local time is read. While the zone's offset at each of them stays the same, the function does
+    #: not fall; () where that is not known
     calm: tuple[exp.Expr, ...] = ()
 
 

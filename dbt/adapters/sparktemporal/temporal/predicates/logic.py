@@ -125,7 +125,7 @@ class PredicateVisitor(ABC, Generic[T]):
     """Gives each predicate a meaning of type T.
 
     `inverted` says that the negation of a node is meant: NOT turns the flag, and exchanges AND and OR below. BETWEEN
-    is visited as two comparisons. All other forms are leaves, unless a visitor has a meaning for one.
+    is visited as two comparisons, `p IS TRUE` as p. Other forms are leaves, unless a visitor has a meaning for one.
     """
 
     def visit(self, node: exp.Expr, inverted: bool = False) -> T:

@@ -30,7 +30,7 @@ from .int_casts import cuts_double
 from .logic import branches_of, values_of
 from .ordered import DATE, TEXT, TIMESTAMP, Ordered, ordered
 
-#: months: none can be in it; the clock moved by a length; its date, or whole days of it; another function of it
+#: a side has no clock moved by a length; is such a clock; its date, or whole days of it; another function of it
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 
@@ -45,7 +45,7 @@ class Unlistable(Refusal):
         self.calls = calls
 
 
-#: a key in the meta of a call of mz_now(): why the changes of what stands around it cannot be listed
+#: a key in the meta of a call of mz_now(): why the changes of the predicate around the call cannot be listed
 UNLISTED = "mz_unlisted"
 
 
@@ -66,9 +66,9 @@ class Side:
     months: str = NONE
     #: whether its values are beginnings of days, so that months which are added to it do not turn it back
     of_days: bool = False
-    #: made of fields of an instant, so that its order is known in years of four digits: the instants
+    #: the instants of whose fields the side is made: its order is known in years of four digits
     of_fields: tuple[exp.Expr, ...] = ()
-    #: whether it is a text
+    #: whether the side is a text
     is_text: bool = False
 
     def turned(self) -> Side:

@@ -77,11 +77,11 @@ class Moving:
 
     @cached_property
     def lengths(self) -> list[int | None]:
-        """The lengths by which the function moves the clock (µs): 0 for months, None for one that is not known."""
+        """A divisor (µs) of each length by which the function moves the clock: 0 for months, None where not known."""
         return list(self._lengths(self.function))
 
     def keeps_days_apart(self) -> bool:
-        """Whether each length is known, has no months, and is either whole days or less than a day.
+        """Whether each length is known and has no months, and no interval may have both days and hours.
 
         Spark adds the days and the hours of one interval separately.
         """

@@ -42,7 +42,7 @@ from .fields import Dated, Day, Evaluation, Several, Used, Value, as_number, is_
 YEARS = (FIRST_YEAR, LAST_YEAR)
 #: the year 8000 (ms): searches of what is made of fields end here, so that shifts of centuries have room
 YEARS_END = 190_288_396_800_000
-#: the year 1600 (ms): from there on they lead to years of four digits
+#: the year 1600 (ms): from there on such shifts lead to years of four digits
 FIRST_OF_FIELDS = -11_676_096_000_000
 TEXT, NUMBER, DATE, TIMESTAMP, SEVERAL = "text", "number", "date", "timestamp", "several"
 
@@ -53,11 +53,11 @@ class Ordered:
 
     #: the instant
     of: exp.Expr
-    #: the shortest time (s) in which it does not change; 0 where it changes with each fraction
+    #: it changes only at multiples of this time (s) after midnight; 0 where it changes with each fraction
     step: int
     #: TEXT, NUMBER, DATE, TIMESTAMP or SEVERAL
     type: str
-    #: types to which Spark casts a part of its texts alone
+    #: types to which Spark can cast only some of its texts
     partial: frozenset[str] = frozenset()
 
 

@@ -42,7 +42,7 @@ from .stays import Stays
 
 _PART, _PARTS = "mz_part", "mz_parts"
 _ELSEWHERE = ("joins", "laterals", "hint", "distinct", "qualify", "windows", "sort", "cluster", "distribute")
-#: a read adds up so many parts beside the one of all rows
+#: the most parts that a read adds up, beside the part of all rows
 _MOST = 8
 #: aggregates that leave NULLs out
 _OF_VALUES = (Aggregate.COUNT, Aggregate.SUM, Aggregate.MEAN, Aggregate.VALUES)
@@ -64,7 +64,7 @@ class _Conditional:
 def write_out_conditional_aggregates(
     tree: exp.Query, describe: Describe, moves: Moves, not_kept: Container[int], ansi: bool
 ) -> exp.Query:
-    """The tree of a model -> the tree with a UNION ALL below each aggregation of conditional aggregates.
+    """The tree of a model -> the tree with a UNION ALL below aggregations of conditional aggregates, where possible.
 
     not_kept: offsets of calls of mz_now() whose SELECT stays as it is.
     """

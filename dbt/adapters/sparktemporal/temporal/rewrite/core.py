@@ -122,9 +122,6 @@ def is_placeholder(table: exp.Expr) -> bool:
     return isinstance(table, exp.Table) and not table.db and table.name.startswith(PLACEHOLDER)
 
 
-# ---- the temporal SELECT -------------------------------------------------------------------------------------------
-
-
 def refuse_nondeterministic(query: exp.Expr) -> None:
     node = nondeterministic(query)
     if node is not None:

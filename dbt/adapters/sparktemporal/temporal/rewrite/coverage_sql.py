@@ -22,7 +22,7 @@ OWN = "mz_partner_"
 _FIRST, _LAST = f"{-(1 << 62)}L", f"{1 << 62}L"
 #: the last millisecond that is a TIMESTAMP
 _LAST_TIMESTAMP = f"{((1 << 63) - 1) // 1000}L"
-#: in the place of the instant (ms) from which a run computes what it stores. As it stands, no partner is left out by it
+#: stands for the instant (ms) from which a run computes its rows, see `from_instant`; by itself before every partner
 RUN = "-9000000000000001L"
 
 
@@ -45,7 +45,7 @@ class Partnered:
     #: a query of the columns mz_partner_k0 …, mz_partner_from, mz_partner_until
     rows: str
     keys: int
-    #: whether partners come at some time, and whether they go; else they are there before, or for ever
+    #: whether partners come at some time, and whether they go; else they are there from the beginning, or for ever
     comes: bool
     goes: bool
     #: whether the times are read as TIMESTAMP, else as numbers of milliseconds

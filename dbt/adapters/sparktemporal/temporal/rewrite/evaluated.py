@@ -21,15 +21,15 @@ from ..sql.text.dialect import as_written, fragment, has_clock
 class Evaluated:
     """A part of a model that a read evaluates."""
 
-    #: its text: its tree changes later
+    #: the part as text, because its tree changes later
     text: str
     #: True: evaluated over the rows in a stored window. False: over all rows
     windowed: bool
-    #: the reason why no part of it is stored
+    #: the reason why a read evaluates it
     why: str
     #: the word by which its SELECT takes a window; "" where only a query below takes one
     takes: str = "and"
-    #: the condition, where it would be a window as a WHERE, or of groups as a HAVING
+    #: the condition, if it would give rows a window as a WHERE, or groups as a HAVING; else ""
     where: str = ""
     #: whether it is a condition; else the clock is a value in it
     is_condition: bool = True
@@ -99,7 +99,7 @@ def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
 
 
 def _predicate(call: exp.Expr) -> exp.Expr | None:
-    """The condition around a call: of a WHERE, ON, HAVING, QUALIFY, FILTER or CASE; else the largest predicate."""
+    """The condition around a call: of a WHERE, ON, HAVING, QUALIFY, FILTER, CASE; or the largest predicate, or None."""
     found: exp.Expr | None = None
     node = call
     while node.parent is not None and not isinstance(node.parent, exp.Query):

@@ -219,7 +219,7 @@ class _Taking:
     # -- aggregates --
 
     def _calls(self) -> Iterator[exp.Expr]:
-        """The aggregates over groups, without window functions."""
+        """The aggregates over groups, without window functions and GROUPING."""
         for node in self.rest.walk():
             if is_over_groups(node) and aggregate(node) is not Aggregate.GROUPING:
                 yield node

@@ -21,7 +21,7 @@ from .union_groups import cores_read
 def merge_groups(residual: exp.Query, forms: Mapping[str, Hashable]) -> tuple[exp.Query, dict[str, tuple[str, ...]]]:
     """A residual -> (a copy with merged cores, placeholder of each merged core -> the placeholders of its cores).
 
-    forms: the placeholder of each core that is kept per group -> its columns.
+    forms: the placeholder of each core that is kept per group -> its columns and sums.
     """
     residual = residual.copy()
     merged: dict[str, tuple[str, ...]] = {}

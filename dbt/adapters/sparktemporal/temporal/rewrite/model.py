@@ -16,14 +16,14 @@ class Model:
 
     parsed: ParsedModel
     cores: tuple[TypedCore, ...]
-    #: SQL, see `with_marks`
+    #: SQL with marks for the clock, see `clock_text.with_marks`
     residual: str
     #: the kind of each mz_now() in the text
     calls: tuple[str, ...]
     notes: tuple[str, ...]
-    #: what is evaluated at each read
+    #: the parts that each read evaluates
     evaluated: tuple[Evaluated, ...] = ()
-    #: query of a core -> its plans, as far as known
+    #: SQL of the probe of a core -> its plans, as far as known
     plans: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -53,7 +53,7 @@ class Partners:
     select: exp.Select
 
     def covered(self, alias: str, present: bool) -> tuple[exp.Subquery, exp.Expr, list[exp.Expr]]:
-        """A join with the times when a partner is there, or is not (`present`): (derived table, ON, WHERE)."""
+        """A join with the times when a partner is there (`present`) or is not: (derived table, ON, WHERE)."""
         times = parse(self.times.islands() if present else self.times.gaps())
         column = partial(column_of, alias)
         on: list[exp.Expr] = list(self.outer_only)
@@ -199,7 +199,7 @@ def _lasting(compared: Comparison, column: str, is_timestamp: bool) -> str:
 
 
 def _lasting_column(compared: Comparison) -> exp.Expr | None:
-    """`_lasting` as a condition on `at` in `at + interval 7 days`, so that Spark skips files; else None."""
+    """`_lasting` as a condition on `at` in `at + interval 7 days`, so that Spark skips files; None for others."""
     operand = compared.operand.unnest()
     if not isinstance(operand, exp.Add) or compared.optional:
         return None

@@ -55,7 +55,7 @@ class Split:
     cores: tuple[Core, ...]
     #: reads each core as the table `mz_core_<name>`; a mz_now() in the residual is the instant of the read
     residual: exp.Query
-    #: what is evaluated at each read
+    #: the parts that each read evaluates
     evaluated: tuple[Evaluated, ...] = ()
 
     @property
@@ -184,7 +184,7 @@ def _scopes(tree: exp.Expr, calls: list[exp.Expr], given: Given) -> tuple[list[e
     owned = [(call, *_owner(call)) for call in calls]
     owners = {id(select): select for _, select, place in owned if select is not None and place == _ROWS}
     for select in list(owners.values()):
-        # take_apart tells of predicates that cannot be solved
+        # a predicate that cannot be solved is left to take_apart, which tells the reason
         reads_none = not select.args.get("from_")
         if reads_none or reads_outside(select, given.describe) and not weakened(select, given.moves).read:
             del owners[id(select)]
@@ -211,7 +211,7 @@ _CORRELATED = "its SELECT names columns from outside, or reads nothing"
 
 
 def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
-    """The SELECT that a call of mz_now() belongs to, and the clause of the call."""
+    """The SELECT that a call of mz_now() belongs to (None outside of all SELECTs), and the clause of the call."""
     child, node = call, call.parent
     join: exp.Join | None = None
     lateral = False

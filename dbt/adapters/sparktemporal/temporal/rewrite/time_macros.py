@@ -34,7 +34,7 @@ _WEEKS = Shape(
     " WHEN mz_a > mz_b AND dayofweek(mz_b) > dayofweek(mz_a) THEN -1 ELSE 0 END"
 )
 _IN_UTC = (Shape("to_utc_timestamp(mz_x, 'UTC')"), Shape("from_utc_timestamp(mz_x, 'UTC')"))
-#: longer than any zone is known
+#: a length (ms) beyond the history of any zone
 _EVER = 10**15
 #: days of the units that Spark counts by the calendar, at most
 _DAYS = {"day": 1, "month": 31}

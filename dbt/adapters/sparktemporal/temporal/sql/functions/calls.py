@@ -11,7 +11,7 @@ from .row import Aggregate, Function, Picks, Window
 
 
 def function(node: exp.Expr) -> Function | None:
-    """The facts about a call or a cast; None for any other node.
+    """The facts about a call or a cast; None for any other node, and for `current_date` without parentheses.
 
     >>> from ..text.dialect import expression
     >>> [function(expression(sql)).name for sql in ("CAST(a AS DATE)", "extract(YEAR FROM a)", "Last_Day(a)", "f(a)")]
@@ -25,7 +25,7 @@ def function(node: exp.Expr) -> Function | None:
 
 
 def arguments(node: exp.Expr) -> Sequence[exp.Expr]:
-    """The arguments of a call, in the order in which the registry counts them."""
+    """The arguments of a call, in the order in which the registry counts them; of TRIM and SUBSTRING only the text."""
     if isinstance(node, exp.Anonymous):
         return node.expressions
     if isinstance(node, exp.Extract):
@@ -87,7 +87,7 @@ def nondeterministic(query: exp.Expr) -> exp.Expr | None:
 
 
 def by_name(node: exp.Func) -> Function:
-    """The facts about a call, by its name, also where the parser has a class for the call (`current_date`)."""
+    """The facts about a call, by its name. A call with a class of the parser counts as one without arguments."""
     if isinstance(node, exp.Anonymous):
         return known(node.name, len(node.expressions))
     return known(node.sql_name(), 0)

@@ -42,7 +42,7 @@ ROWS = (
     Function("from_protobuf", depends_on=FILES),
     Function("to_protobuf", depends_on=FILES),
 
-    # the same for all of a run; asked for where they are named. (`user` without parentheses is more often a column)
+    # the same throughout a run, which asks for those it names. (`user` without parentheses is more often a column)
     Function("user", depends_on=SESSION),
     Function("version", depends_on=SESSION),
     *(

@@ -21,7 +21,7 @@ BUILTIN = SPARKS - others.YOUNGER
 
 
 def known(name: str, arguments: int) -> Function:
-    """The facts about a call, by its name and number of arguments. For an unknown name, a row without facts.
+    """The facts about a call, by its name and number of arguments. For any other call, a row without facts.
 
     >>> known("LAST_DAY", 1).type, known("last_day", 2).type, known("date_add", 2).type, known("date_add", 3).type
     ('date', '', 'date', '')

@@ -2,7 +2,8 @@
 
     Function("unix_millis", 1, type="bigint", increasing=0, at_ends=True, step=1_000, inverse="timestamp_millis")
 
-A field that is left out means: nothing is known, so nothing is concluded. A wrong field is a wrong answer.
+A field that is left out means: nothing is known, so nothing is concluded. Without `raises` and `depends_on`, however,
+there is no such error and no such dependence. A wrong field is a wrong answer.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class Function:
     decreasing: int | None = None
     #: the part of local time that decides the value. Unless NOTHING, `increasing` holds in zones with one offset only
     local: Local = Local.NOTHING
-    #: so much later (µs) the value is never smaller; sooner it may be
+    #: of an argument that is later by this (µs) or more the value is never smaller; by less it may be
     slack: int = 0
     #: whether f(-x) is f(x), and rises with x from 0 on
     is_even: bool = False
@@ -136,7 +137,7 @@ class Function:
 
     #: the least and the most distance from the argument to the value, without `unit` and `amount`; None where not known
     moves: tuple[int, int] | None = None
-    #: the argument that names a unit. Without `amount`, the function takes off up to one unit
+    #: the argument that names a unit. With `moves` and without `amount`, the function takes off up to one unit
     unit: int | None = None
     #: the units for which the row holds, () for all
     units: tuple[str, ...] = ()
@@ -144,7 +145,7 @@ class Function:
     keyword: bool = False
     #: the argument that names a time zone, which must be a constant
     zone: int | None = None
-    #: the argument that names another one, of which the instant is. Without it, the session's, where that matters
+    #: the argument that names the zone whose local time is converted; None for the session's, where that matters
     of_zone: int | None = None
     #: the argument with the number of units to add
     amount: int | None = None
@@ -173,7 +174,7 @@ class Function:
 
     #: CLOCK, CHANCE, PLACE, CODE, FILES or SESSION
     depends_on: str = ""
-    #: a call with this word as an argument does not depend on these
+    #: a call with this word as its third or a later argument does not depend on these
     unless: str = ""
     #: the SQL that replaces the function in a temporal view
     clock: str = ""

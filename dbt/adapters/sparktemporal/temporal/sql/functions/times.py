@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .row import DAY, SECOND, Function, Local, Makes, Raises, Takes
 
-#: units that are as long at any time; Spark counts days and weeks by the calendar of the zone
+#: units that are as long at any time in a zone of one offset; Spark counts days and weeks by the zone's calendar
 _FIXED = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK")
 #: the parts of an interval, in the order in which functions take them
 _PARTS = ("year", "month", "week", "day", "hour", "minute", "second")
@@ -54,7 +54,7 @@ ROWS = (
     Function("datediff", 2, type="int", increasing=0, decreasing=1, local=Local.DATE),
     Function("date_diff", 2, type="int", increasing=0, decreasing=1, local=Local.DATE),
     Function("months_between", 2, type="double", increasing=0, decreasing=1, local=Local.TIME, slack=3 * DAY),
-    # local time is 18 hours before or after that of another zone at most
+    # local time is 18 hours before or after UTC at most
     *(
         Function(name, 2, type="timestamp", increasing=0, local=Local.ZONE, moves=(-2 * DAY, 2 * DAY), zone=1,
                  raises=Raises.WORDS)

@@ -23,7 +23,7 @@ class Unit:
     most: int
     #: the most that date_trunc takes off (µs)
     truncated: int
-    #: one unit as Spark writes an interval; "" where a value of date_trunc is the unit's edge itself
+    #: one unit as Spark writes an interval; "" for a unit that is not longer than a millisecond of the clock
     interval: str = ""
     #: other names that date_trunc takes
     short: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ def _fixed(name: str, length: int, interval: str = "") -> Unit:
     return Unit(name, length, length, length, interval)
 
 
-#: from the shortest to the longest. An interval of a year counts as twelve of the longest months
+#: from the shortest to the longest. A year counts as twelve of the shortest to twelve of the longest months
 UNITS = (
     _fixed("microsecond", 1),
     _fixed("millisecond", 1_000),

@@ -41,9 +41,9 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 
 
 def with_ctes(query: Q, visible: list[exp.CTE]) -> Q:
-    """Add the CTEs that a query needs outside of its model, in place.
+    """Set the WITH of a query to those of the visible CTEs that it names, directly or through others, in place.
 
-    The query needs the CTEs that it names, directly or through others. A WITH RECURSIVE stays RECURSIVE.
+    A query that names none of them keeps its own WITH. A WITH RECURSIVE stays RECURSIVE.
     """
     needed: list[exp.CTE] = []
     names = table_names(query)

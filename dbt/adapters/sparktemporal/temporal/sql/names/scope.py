@@ -25,7 +25,7 @@ class Source:
     """A source of a SELECT: a table, view, CTE or derived table with its columns."""
 
     name: str  # the alias, or the table's own name
-    path: tuple[str, ...]  # the table's full name when it has no alias
+    path: tuple[str, ...]  # the table's full name, or its alias alone
     columns: tuple[str, ...]
     #: column -> its type, "" where only Spark knows the type
     types: Mapping[str, str] = field(default_factory=dict)

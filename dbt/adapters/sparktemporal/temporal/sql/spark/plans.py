@@ -70,7 +70,7 @@ def _is_type(kind: str) -> bool:
     return kind[-1] not in ",:" and kind.count("<") == kind.count(">") and kind.count("(") == kind.count(")")
 
 
-#: what stands before the text of an operator
+#: the characters before the text of an operator
 TREE = " :+-|"
 
 
@@ -119,7 +119,7 @@ def frozen_at(plan: str) -> set[int]:
 def tables_read(plan: str) -> list[str] | None:
     """The tables at the leaves of an analyzed plan, one for each leaf that reads a table.
 
-    None when a leaf is neither a table nor a constant, and when `moves_by_itself` holds.
+    None for no leaf, for a leaf that is neither a table nor a constant, and when `moves_by_itself` holds.
     """
     if moves_by_itself(plan):
         return None
@@ -145,7 +145,7 @@ def leaves_of_tables(plan: str) -> dict[str, str]:
 _MOVING = registry.names(lambda row: row.depends_on not in ("", SESSION) and row.arguments is None)
 #: the alias of rows as at an instant begins so, and the instant follows
 FROZEN = "mz_at_"
-#: unix_timestamp() has another clock as its argument there
+#: in a plan unix_timestamp() has another clock as its argument
 _CLOCKS = registry.names(lambda row: row.depends_on == CLOCK and row.arguments is None)
 _CLOCK = re.compile(rf"\b(?:{'|'.join(sorted(_CLOCKS))})\(", re.IGNORECASE)
 _UNLESS = {row.name: row.unless for row in registry.ROWS if row.unless}
@@ -206,11 +206,11 @@ def views(plan: str) -> list[str]:
 
 #: a name that a query gives itself has one part
 _NAMED = re.compile(rf"SubqueryAlias ({PART}(?:\.{PART})+)")
-#: what Spark puts between the name of a table and its rows, such as the padding of CHAR columns
+#: the operators that Spark puts between the name of a table and its rows, such as the padding of CHAR columns
 _BETWEEN = re.compile(r"(?:Project|Filter) ")
 
 
-#: what the name of the commit record of a temporal_view ends with
+#: the end of the name of a commit record
 LIVE = "__live"
 
 

@@ -17,7 +17,7 @@ from .plans import TREE, numbered, sections
 
 
 def check(plan_of_text: str, plan_of_tree: str) -> None:
-    """Refuse when two outputs of EXPLAIN EXTENDED are of different queries. Names of CTEs and of tables may differ."""
+    """Refuse when two outputs of EXPLAIN EXTENDED are of different queries. Names of CTEs and aliases may differ."""
     text, tree = sections(plan_of_text), sections(plan_of_tree)
     if any(text.get(k) == tree.get(k) is not None for k in ("Parsed", "Analyzed", "Optimized")):
         return
@@ -80,7 +80,7 @@ _LITERAL = re.compile(rf"cast\({_TIME} as timestamp\)|cast\((\d{{4}}-\d\d-\d\d) 
 #: how many rows a CTE has at most, where Spark knows
 _BOUND = re.compile(r"^(CTERelationRef .*, (?:true|false)), \d+$")
 _NAMES = ("SubqueryAlias ", "PipeOperator")
-#: operators with one child whose columns they have
+#: operators with the columns of their first child
 _KEEP_COLUMNS = (*_NAMES, "Filter ", "Sort ", "GlobalLimit ", "LocalLimit ", "Offset ", "Distinct", "Union ")
 
 

@@ -177,7 +177,7 @@ def quote(name: str) -> str:
 
 
 def string_literal(text: str) -> str:
-    """A Spark string literal; safe under variable substitution and under both backslash settings."""
+    """A Spark string literal; safe under variable substitution. `escapedStringLiterals` keeps its backslashes."""
     codes = {"\\": "\\\\", "'": "\\'", "$": "\\u0024", "\n": "\\n"}
     return "'" + "".join(codes.get(c, c) for c in text) + "'"
 
@@ -238,7 +238,7 @@ def mz_now_spans(sql: str) -> list[tuple[int, int]]:
 
 
 def brief(text: str) -> str:
-    """The beginning of a fragment, for a line of the log: what macros write is long.
+    """The beginning of a fragment, for a line of the log, because macros write long ones.
 
     >>> brief("a < b"), len(brief("f(" * 100))
     ('a < b', 120)

@@ -3,7 +3,7 @@
     from t |> as x |> where x.a > 1 |> aggregate count(*) as n group by k
       ->  SELECT k, count(*) AS n FROM t AS x WHERE x.a > 1 GROUP BY k
     from t |> set a = b
-      ->  SELECT * FROM t, which replaces a column: see `rewrite.replaced_columns`
+      ->  SELECT * FROM t, whose star replaces a column: see `rewrite.replaced_columns`
 
 An operator becomes a clause of the SELECT before it if that SELECT has no later clause, else of a SELECT around it.
 Names of relations stay visible after WHERE, as in Spark. `same_query.check` compares Spark's plans of both forms.

@@ -69,9 +69,9 @@ def reading_part(sql: str) -> int | None:
 
 
 def evaluated_part(sql: str) -> int | None:
-    """The offset of the part of a statement that is evaluated when the statement is executed; None for no such part.
+    """The offset of a definition's query (after its AS), or of a whole query, INSERT or the like; else None.
 
-    The default of a column, or the body of a function, is evaluated later.
+    The default of a column, and the body of a function, are no such query.
 
     >>> evaluated_part("insert into s.t values (1)"), evaluated_part("create table s.t (d date default now())")
     (0, None)
