@@ -40,19 +40,30 @@ PIECES = (
     "\\'",
     "%s",
     "#1",
+    "\u2028",
+    "\u2029",
+    "\x85",
+    "\t",
+    "__SQLGLOT__LB__",
+    "mz_read_0 ",
 )
 KINDS = {"id": "id", "k": "id % 3", "n": "CAST(id AS DECIMAL(12, 2))"}
 SHAPES = {
-    "rows": "select {id}, {k}, {n} from {t} where mz_now() < {hi} and {n} >= 0",
+    "rows": "select {id}, {k}, {n}, {text} as said from {t} where mz_now() < {hi} and {n} >= 0 and {text} like '%%'",
     "groups": "select {k}, count(*) as {id}, sum({n}) as {more} from {t} where mz_now() < {hi} group by {k}",
-    "ranked": "select * from (select {id}, {k}, row_number() over (partition by {k} order by {id}) as {n} from {t} "
-    "where mz_now() < {hi}) x where {n} <= 2",
+    "ranked": "select *, {text} as said from (select {id}, {k}, row_number() over (partition by {k} order by {id}) as "
+    "{n} from {t} where mz_now() < {hi}) x where {n} <= 2",
 }
 
 
 def hostile(rng: random.Random) -> str:
     parts = [rng.choice(PIECES) for _ in range(rng.randrange(2, 5))]
     return f"{''.join(parts[: len(parts) // 2])}x {WORD} x{''.join(parts[len(parts) // 2 :])}{rng.randrange(10**6)}"
+
+
+def literal(text: str) -> str:
+    """Between quotes. A name in `${}` would be a setting of the session."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "$ {") + "'"
 
 
 def words_of(sql: str) -> list[str]:
@@ -74,7 +85,9 @@ def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: lis
     values = ", ".join(f"{value} AS {quoted[column]}" for column, value in KINDS.items())
     hi = f"timestamp_millis({T0}L + id * 1000) AS {quoted['hi']}"
     project.spark.sql(f"CREATE TABLE {project.schema}.t USING parquet AS SELECT {values}, {hi} FROM range(9)")
-    shapes = {name: sql.format(t=f"{project.schema}.t", **quoted) for name, sql in SHAPES.items()}
+    shapes = {
+        name: sql.format(t=f"{project.schema}.t", text=literal(hostile(rng)), **quoted) for name, sql in SHAPES.items()
+    }
     texts = {"description": hostile(rng), "meta": {"owner": hostile(rng)}}
     columns = [{"name": names["k"], "description": hostile(rng), "quote": True}]
     project.properties({"models": [{"name": name, **texts, "columns": columns} for name in shapes]})
@@ -93,7 +106,7 @@ def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: lis
             found = project.spark.sql(f"SELECT * FROM {read}").collect()
             written = project.spark.sql(sql.replace("mz_now()", f"timestamp_millis({t}L)")).collect()
             if name == "ranked":  # two rows of one place are told apart by nothing
-                found, written = ([row[:2] for row in rows] for rows in (found, written))
+                found, written = ([(*row[:2], row.said) for row in rows] for rows in (found, written))
             assert Counter(map(tuple, found)) == Counter(map(tuple, written)), (name, t, names)
     ours = [sql for sql in sent if WORD in sql]
     assert len(ours) > 10

@@ -8,6 +8,8 @@ from random import Random
 
 import pytest
 
+from sqlglot import exp
+
 from dbt.adapters.sparktemporal.engine.committed import state_of
 from dbt.adapters.sparktemporal.engine.descriptions import ViewInfo
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
@@ -17,6 +19,7 @@ from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
 from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, intervals_read, readable_updates, view_sql
 from dbt.adapters.sparktemporal.temporal.diffs.input_state import RowsFingerprint
+from dbt.adapters.sparktemporal.temporal.diffs.intervals_sql import nested, pretty
 from dbt.adapters.sparktemporal.temporal.diffs.longest_view import worst
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, extract, packed, run_of
@@ -116,6 +119,27 @@ def test_two_arms_are_only_where_they_fit() -> None:
         assert ("mz_bucket = " in arms) and ("mz_bucket = " not in plain)
         forms.append("arms" if text == arms else "plain" if text == plain else "shorter")
     assert forms == sorted(forms) and set(forms) == {"arms", "plain", "shorter"}
+
+
+#: what Python, or sqlglot, takes for the end of a line; what stands for a read
+TEXTS = [f"a{c}b" for c in map(chr, range(0x3000)) if len(f"a{c}b".splitlines()) > 1] + [
+    "__SQLGLOT__LB__",
+    "mz_read_0 ",
+    "mz_read__0 mz_read ",
+]
+
+
+def test_no_layout_changes_a_literal() -> None:
+    """Nor a name. A break between two lines is one of the text's own."""
+    assert len(TEXTS) > 12
+    for text in TEXTS:
+        query = parse(f"SELECT '{text}' AS x, `{text.translate({10: 45})}` AS y FROM (SELECT * FROM mz_core_c0) AS z")
+        read = parse(f"SELECT '{text}', k FROM t")
+        laid_out = view_sql.inline_upstreams(query, {"mz_core_c0": pretty(read)})
+        expected = query.copy()
+        (table,) = expected.find_all(exp.Table)
+        table.replace(read.subquery("mz_core_c0"))
+        assert parse(nested(laid_out, "n")[1 : -len("AS n") - 3]) == expected, ascii(text)
 
 
 def test_an_unknown_edge_is_no_edge() -> None:

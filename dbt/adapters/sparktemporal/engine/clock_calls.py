@@ -129,8 +129,8 @@ def _at(message: str, asked: str, calls: int) -> list[int]:
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)
     if not place:
         return []
-    lines = asked.splitlines(keepends=True)
-    offset = sum(map(len, lines[: int(place.group(1)) - 1])) + int(place.group(2))
+    lines = asked.split("\n")  # as Spark counts them
+    offset = sum(len(line) + 1 for line in lines[: int(place.group(1)) - 1]) + int(place.group(2))
     if not re.match(r"(not\s+)?between\b", asked[offset:], re.IGNORECASE):
         return []
     starts = {i: asked.find(f"{_MARK + i}L", 0, offset) for i in range(calls)}

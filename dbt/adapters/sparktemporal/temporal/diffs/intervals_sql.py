@@ -215,7 +215,8 @@ def by_one_task(rows: str) -> str:
 
 
 def indent(text: str, by: int) -> str:
-    return "\n".join(" " * by + line for line in text.splitlines())
+    """The lines of a text, moved to the right. `splitlines` would also split literals with separators of Unicode."""
+    return "\n".join(" " * by + line for line in text.split("\n"))
 
 
 def nested(sql: str, alias: str) -> str:

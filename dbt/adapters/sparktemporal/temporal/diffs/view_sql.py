@@ -91,14 +91,17 @@ def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:
     """SQL of a residual, with a query in place of each placeholder. cores: placeholder -> query."""
     reads: dict[str, str] = {}
     residual = residual.copy()
+    written, stem = render(residual), "mz_read"
+    while stem in written:  # in a literal, or as a name
+        stem += "_"
     for table in list(residual.find_all(exp.Table)):
         if is_placeholder(table):
             alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-            mark = f"mz_read_{len(reads)}"
+            mark = f"{stem}_{len(reads)}"
             reads[mark] = cores[table.name]
             table.replace(exp.Table(this=exp.to_identifier(mark), alias=alias.copy()))
     lines = []
-    for line in pretty(residual).splitlines():
+    for line in pretty(residual).split("\n"):
         for mark, read in reads.items():
             head, found, tail = line.partition(f"{mark} ")
             if found:

@@ -133,6 +133,8 @@ class VerbatimSpark(Spark):
         }
 
     class Generator(SparkGenerator):
+        # literals are printed without line breaks; sqlglot's own mark for these may stand in a literal
+        SENTINEL_LINE_BREAK = "\n"
         # a WITH stays where it was written: Spark makes another plan of one at the top
         EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
         TYPE_MAPPING: ClassVar[dict[exp.DType, str]] = {**SparkGenerator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
