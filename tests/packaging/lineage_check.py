@@ -15,8 +15,9 @@ import venv
 from pathlib import Path
 from typing import Any
 
-import wheel_check
 import yaml
+
+import wheel_check
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "howto" / "lineage.md"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-
 from sqlglot import exp
 
 from dbt.adapters.sparktemporal.engine.committed import state_of
