@@ -209,6 +209,7 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 	@$(BIN)/python benchmarks/plain_sql.py --execute realistic
 	@$(BIN)/python benchmarks/growth.py
 	@$(BIN)/python benchmarks/read.py
+	@$(BIN)/python benchmarks/planning.py --payments 200000 --rounds 20
 	@$(BIN)/python benchmarks/natural.py
 	@$(BIN)/python benchmarks/over_time.py
 	@$(BIN)/python benchmarks/alternatives.py
