@@ -7,6 +7,7 @@ import re
 from dataclasses import FrozenInstanceError, replace
 from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from dbt.adapters.sparktemporal.run.writer import Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Invocation, Statement
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
 from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
@@ -271,3 +273,25 @@ def test_what_the_macros_ask_a_run() -> None:
     run.sent.append(publishing._table_gives_way(run.plan))
     told = {name: attrgetter(name)(run) for name in asked}
     assert told["is_in_table"] and told["gave_way"] and told["plan.old"] == a_state()
+
+
+def test_a_chain_is_retired_at_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers see a chain until then, so `diffs_retention` counts from there, however long the run took."""
+    plan, later = a_plan(), T0 + 2 * 3_600_000
+    warehouse: Any = SimpleNamespace(clock=lambda: later, rows=lambda sql: [])
+    pruning, commit = SimpleNamespace(kept=lambda: ("", "", 0)), SimpleNamespace(prepare=lambda state: (state, []))
+    tools: Any = SimpleNamespace(warehouse=warehouse, pruning=pruning, commit=commit)
+    chain = Chain("m__diffs_new", 1, 1, None, T0, None)
+    written = Written(chains={"c0": chain}, joined={"c0": plan.old.cores[0].chains})
+    state, _, sweep = publishing.prepare_commit(tools, plan, written)
+    assert set(state.retired) == {(table, later) for table in {*plan.old.tables, chain.table} - {*state.tables}}
+    (replaced,) = plan.old.cores[0].chains
+    assert (replaced.table, later) in state.retired and not sweep.drop
+    next_run = replace(plan, old=state, existing=(*plan.existing, replaced.table))
+    warehouse.clock = lambda: later + 60_000
+    assert not publishing.clean_up(tools, next_run, None)
+    warehouse.clock = lambda: later + plan.config.diffs_retention
+    tools.commit.is_due = lambda: True
+    assert [step.sql for step in publishing.clean_up(tools, next_run, None)] == [
+        f"DROP TABLE IF EXISTS `s`.`{replaced.table}`"
+    ]

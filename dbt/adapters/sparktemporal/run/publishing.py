@@ -42,7 +42,8 @@ def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[State
     kept_late = [name for name, _ in late.tables] if late else []
     epochs = past.kept(plan)
     named = [*(c.table for core in cores for c in core.chains), manifest, statistics, *kept_late]
-    sweep = _sweep(tools, plan, [*named, *(table for epoch in epochs for table in epoch.tables)])
+    clock = tools.warehouse.clock()  # readers see what is retired until the commit, however long the run took
+    sweep = _sweep(tools, plan, [*named, *(table for epoch in epochs for table in epoch.tables)], clock)
     state = State(
         model=plan.target.model,
         schema=plan.target.schema,
@@ -60,7 +61,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[State
         kinds=plan.model.calls,
         inputs=plan.inputs,
         settings=dict(plan.invocation.settings),
-        retired=(*sweep.retired, *((t, plan.invocation.engine_now) for t in _merged_away(plan, written, named))),
+        retired=(*sweep.retired, *((t, clock) for t in _merged_away(plan, written, named))),
         sampled=plan.invocation.sampled,
         project=plan.invocation.project,
         read_by=plan.capture.read_by,
@@ -211,19 +212,19 @@ def clean_up(tools: Tools, plan: RunPlan, found: Sweep | None) -> list[Statement
     found: the tables, as found with the commit of the run; None where the run makes no commit.
     """
     if found is None:
-        found = _sweep(tools, plan, plan.old.tables if plan.old else ())
+        found = _sweep(tools, plan, plan.old.tables if plan.old else (), tools.warehouse.clock())
         if found.drop and not tools.commit.is_due():
             return []  # another run has committed meanwhile, and sweeps itself
     return drops(plan.target, found.drop, "no longer read")
 
 
-def _sweep(tools: Tools, plan: RunPlan, named: Sequence[str]) -> Sweep:
+def _sweep(tools: Tools, plan: RunPlan, named: Sequence[str], clock: int) -> Sweep:
     return chain_rules.sweep(
         plan.target.model,
         plan.existing,
         plan.old,
         named,
-        plan.invocation.engine_now,
+        clock,
         plan.config.diffs_retention,
         lambda: upstream.held(tools.warehouse, plan.target, plan.host_facts.readers),
         lambda table: ownership.is_marked(tools.warehouse, plan.target, table),

@@ -38,7 +38,7 @@ class Invocation:
 
     #: the instant of the invocation (ms)
     as_of: int
-    #: the engine's clock, for the ages of tables (ms)
+    #: the engine's clock at the beginning, for the names of tables of a run that has no lock (ms)
     engine_now: int
     #: the settings of the session that decide rows
     settings: Mapping[str, str]
