@@ -76,9 +76,9 @@ def parsed_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def waiting(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     """Whoever waits for a lock waits in no time."""
-    fake = FakeTime()
+    fake, began = FakeTime(), lock.session_facts.now()
     monkeypatch.setattr(lock, "sleep", fake.sleep)
-    monkeypatch.setattr(lock, "monotonic", lambda: fake.now)
+    monkeypatch.setattr(lock.session_facts, "now", lambda: began + fake.now)
     return fake
 
 

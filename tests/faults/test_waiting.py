@@ -158,9 +158,7 @@ def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     waiting.later(0.5, interrupt)
     held = dict(locks._held)
     with pytest.raises(KeyboardInterrupt):
-        locks.take_lock(
-            Warehouse(model.rows), ModelRelations(f"`{model.schema}`", "m"), int(time.time() * 1000), 60_000
-        )
+        locks.take_lock(Warehouse(model.rows), ModelRelations(f"`{model.schema}`", "m"), 60_000)
     assert is_locked(model) and locks._held == held
 
 
@@ -178,10 +176,10 @@ def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch
     monkeypatch.setattr(Warehouse, "rows", rows)
     target = ModelRelations(f"`{model.schema}`", "m")
     with pytest.raises(TemporalError, match="a folder of that name is left"):
-        locks.take_lock(Warehouse(model.rows), target, 0, 1_000)
+        locks.take_lock(Warehouse(model.rows), target, 1_000)
     assert 1 <= sum(waiting.pauses) < 3
     waiting.later(0.5, lambda: monkeypatch.setattr(Warehouse, "rows", original))
-    token, _ = locks.take_lock(Warehouse(model.rows), target, 0, 1_000)
+    token, _ = locks.take_lock(Warehouse(model.rows), target, 1_000)
     locks.give_back_lock(Warehouse(model.rows), target, token)
 
 

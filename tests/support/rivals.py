@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,7 +25,7 @@ def take_over(project: Project, now: int, model: str = "m", sql: str = "") -> An
     # the owner pauses for so long that it is not sure of its lock any more
     held, locks._held = dict.fromkeys(locks._held), {}
     try:
-        token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
+        token, displaced = locks.take_lock(warehouse, target, 0)
         old = read_state(warehouse, target)
         settings = warehouse.settings()
         invocation = Invocation(now, now, settings, warehouse.version(), project="proj")

@@ -45,11 +45,10 @@ def consolidate(
     target: ModelRelations,
     config: TemporalConfig,
     run_id: str,
-    clock: int,
     readers: list[ModelRelations],
     displaced: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` without `model`. clock: the engine's (ms).
+    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` without `model`.
 
     displaced: the runs whose lock was taken over.
     """
@@ -72,7 +71,7 @@ def consolidate(
         existing,
         state,
         [*(chain.table for core in cores for chain in core.chains), *state.beside_chains],
-        clock,
+        warehouse.clock(),  # readers see the chains until the commit, however long the work took
         config.diffs_retention,
         lambda: upstream.held(warehouse, target, readers),
         lambda table: ownership.is_marked(warehouse, target, table),

@@ -42,18 +42,19 @@ def as_dbt_errors(node: Any = None) -> Iterator[None]:
 
 
 @contextmanager
-def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Iterator[tuple[str, list[str], int]]:
+def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Iterator[tuple[str, list[str]]]:
     """Take the lock of a model, and give the lock back at the end.
 
-    -> (the id of the run in the lock, the ids of the runs that lost the lock, the engine's clock in ms).
+    -> (the id of the run in the lock, the ids of the runs that lost the lock).
     patience: how long to wait for another run (ms).
     """
-    clock = warehouse.clock()
-    run_id, displaced = lock.take_lock(warehouse, target, clock, patience)
+    run_id, displaced = lock.take_lock(warehouse, target, patience)
     try:
-        yield run_id, displaced, clock
-    finally:
-        lock.give_back_lock(warehouse, target, run_id)
+        yield run_id, displaced
+    except BaseException:
+        lock.give_back_after_failure(warehouse, target, run_id)
+        raise
+    lock.give_back_lock(warehouse, target, run_id)
 
 
 class RunOperations(metaclass=AdapterMeta):
@@ -138,9 +139,9 @@ class RunOperations(metaclass=AdapterMeta):
         with as_dbt_errors():
             node = nodes.named(model, graph)
             target, config = self._model_of(node)
-            with locked(warehouse, target, config.lock_timeout) as (run_id, displaced, clock):
+            with locked(warehouse, target, config.lock_timeout) as (run_id, displaced):
                 readers = Lineage(node, graph).readers()
-                made = consolidate(warehouse, target, config, run_id, clock, readers, displaced)
+                made = consolidate(warehouse, target, config, run_id, readers, displaced)
         return tables.table(CONSOLIDATED, [{"model": model, **made}])
 
     @available
@@ -149,7 +150,7 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with as_dbt_errors():
             target, config = self._model_of(nodes.named(model, graph))
-            with locked(warehouse, target, config.lock_timeout) as (run_id, displaced, _):
+            with locked(warehouse, target, config.lock_timeout) as (run_id, displaced):
                 status.ask_for_restart(warehouse, target, run_id, displaced)
         outcome = "the next run rebuilds it; until then it answers as before"
         return tables.table({"model": str, "outcome": str}, [{"model": model, "outcome": outcome}])

@@ -74,10 +74,11 @@ def run_model(
         with suppress(TemporalError, SparkError):  # people should read the first error
             if run is not None:
                 run.abandon()
-        raise
-    finally:
         for token in held:
-            lock.give_back_lock(warehouse, target, token, run is not None and run.is_committed)
+            lock.give_back_after_failure(warehouse, target, token)
+        raise
+    for token in held:
+        lock.give_back_lock(warehouse, target, token, run.is_committed)
     for line in [*report.summary(run), *report.warnings(run)]:
         host.say(line)
     return report.report(run)

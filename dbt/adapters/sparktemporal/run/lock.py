@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 from collections.abc import Mapping
-from time import monotonic, sleep
+from contextlib import suppress
+from time import sleep
 from typing import NoReturn
 
 from ..engine import session_facts
 from ..engine.model_relations import ModelRelations
 from ..engine.ownership import refuse_foreign_lock
 from ..engine.warehouse import Warehouse
-from ..errors import Explained
+from ..errors import Explained, TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.sql.spark.errors import Cause, SparkError
@@ -28,45 +28,56 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _held: dict[str, float | None] = {}
 _held_guard = threading.Lock()
 
+#: what is known of a process instead of its start
+_GONE, _UNKNOWN = "gone", "unknown"
 
-def take_lock(warehouse: Warehouse, target: ModelRelations, clock: int, patience: int = 0) -> tuple[str, list[str]]:
+
+def take_lock(warehouse: Warehouse, target: ModelRelations, patience: int) -> tuple[str, list[str]]:
     """Create the table, which is atomic everywhere -> (the id of this run, the ids of runs that lost their lock to it).
 
-    clock: the engine's (ms). patience: how long to wait for another run (ms) before an error is raised. The id is the
-    property mz_run: Spark hides properties named token.
+    patience: how long to wait for another run (ms) before an error is raised.
     """
-    token = chain_rules.new_run_id(clock)
+    with rights.in_words(target):
+        return _create_lock(warehouse, target, patience)
+
+
+def _try(warehouse: Warehouse, target: ModelRelations, clock: int, asked: float | None) -> str | None:
+    """Create the lock -> the id of this run; None where there is a lock. clock: the engine's now (ms).
+
+    The age of the lock counts from here on, and so does the clock in the id: a run may have waited for long. asked:
+    when the run asked for a lock that is free (s), None where it waited. The id is the property mz_run: Spark hides
+    properties named token.
+    """
+    token, pid = chain_rules.new_run_id(clock), os.getpid()
     with _held_guard:
         _held[token] = None
     try:
-        with rights.in_words(target):
-            displaced = _create_lock(warehouse, target, clock, token, patience)
-    except BaseException:
+        warehouse.rows(
+            f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet TBLPROPERTIES "
+            f"('mz_owner' = '{host()} {pid} {_process_start(pid)}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
+        )
+    except BaseException as error:
         forget_lock(token)
-        raise
-    return token, displaced
+        if not isinstance(error, SparkError):
+            raise
+        error.expect(Cause.ALREADY_THERE)
+        return None
+    with _held_guard:
+        _held[token] = asked
+    return token
 
 
-def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token: str, patience: int) -> list[str]:
-    owner = f"{host()} {os.getpid()} {_process_start(os.getpid())}"
-    create = (
-        f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
-        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
-    )
+def _create_lock(warehouse: Warehouse, target: ModelRelations, patience: int) -> tuple[str, list[str]]:
     displaced: list[str] = []
-    began, pause, hands = monotonic(), _FIRST_PAUSE, 0
+    began_at, began, pause, hands = warehouse.clock(), session_facts.now(), _FIRST_PAUSE, 0
     is_first = True
     while True:
         asked = session_facts.now()
-        try:
-            warehouse.rows(create)
-            if is_first:
-                _held[token] = asked
-            return [run for run in displaced if chain_rules.run_clock(run) is not None]
-        except SparkError as error:
-            error.expect(Cause.ALREADY_THERE)
+        clock = began_at + int((asked - began) * 1_000)
+        if token := _try(warehouse, target, clock, asked if is_first else None):
+            return token, [run for run in displaced if chain_rules.run_clock(run) is not None]
         is_first = False
-        waited = int((monotonic() - began) * 1_000)
+        waited = int((session_facts.now() - began) * 1_000)
         properties = _properties(warehouse, target)
         if properties is None:  # given back meanwhile, or half gone: its folder may be there without it
             hands += 1
@@ -81,17 +92,14 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token
                 sleep(pause)
             continue
         refuse_foreign_lock(target, properties)
-        at = properties.get("mz_at")
-        if at is None:
-            at = _created(warehouse, target.name("__lock"))
-        if len(displaced) < 2 and _stale(properties, clock + waited, at):
+        if len(displaced) < 2 and _stale(properties, began_at + waited):
             warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
             displaced.append(properties.get("mz_run", ""))
         elif waited < patience:
             sleep(min(pause, (patience - waited) / 1_000))
             pause = min(pause * 1.5, _LONGEST_PAUSE)
         else:
-            _locked(target, properties, clock + waited, at, waited)
+            _locked(target, properties, began_at + waited, waited)
 
 
 def _properties(warehouse: Warehouse, target: ModelRelations) -> dict[str, str] | None:
@@ -104,25 +112,12 @@ def _properties(warehouse: Warehouse, target: ModelRelations) -> dict[str, str] 
     return {str(r[0]): str(r[1]) for r in rows}
 
 
-def _created(warehouse: Warehouse, table: str) -> str | None:
-    for row in warehouse.rows(f"DESCRIBE TABLE EXTENDED {table}"):
-        if row[0] == "Created Time":
-            try:
-                return str(int(time.mktime(time.strptime(str(row[1]), "%a %b %d %H:%M:%S %Z %Y")) * 1000))
-            except ValueError:
-                return None
-    return None
-
-
-def _locked(target: ModelRelations, properties: Mapping[str, str], clock: int, at: str | None, waited: int) -> NoReturn:
-    owner = properties.get("mz_owner", "").split()
+def _locked(target: ModelRelations, properties: Mapping[str, str], clock: int, waited: int) -> NoReturn:
+    owner, at = properties.get("mz_owner", "").split(), int(properties["mz_at"])
     who = f"process {owner[1]} on {owner[0]}" if len(owner) == 3 else "an unknown owner"
-    since = (
-        f"for {format_duration(max(clock - int(at), 0))}, since {format_instant(int(at))}" if at else "since unknown"
-    )
     raise Explained(
         "ST521",
-        f"{target.model}__lock, held by {who} {since}",
+        f"{target.model}__lock, held by {who} for {format_duration(max(clock - at, 0))}, since {format_instant(at)}",
         "runs of one model go one after the other"
         + (f", and after {format_duration(waited)} this one waits no longer" if waited else ""),
         f"a longer lock_timeout, or the same again after that run. If it is dead: "
@@ -131,15 +126,17 @@ def _locked(target: ModelRelations, properties: Mapping[str, str], clock: int, a
     )
 
 
-def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
+def _stale(properties: Mapping[str, str], clock: int) -> bool:
+    """Whether a lock may be taken over: its process is gone from this machine, or it is too old."""
     owner = properties.get("mz_owner", "").split()
     if len(owner) == 3 and owner[0] == host():
         if owner[1] == str(os.getpid()):
             with _held_guard:
                 return properties.get("mz_run") not in _held
-        if _process_start(int(owner[1])) != owner[2]:
+        start = _process_start(int(owner[1]))
+        if start == _GONE or _UNKNOWN not in (start, owner[2]) and start != owner[2]:
             return True
-    return at is not None and clock - int(at) > chain_rules.STALE_LOCK_MS
+    return clock - int(properties["mz_at"]) > chain_rules.STALE_LOCK_MS
 
 
 def host() -> str:
@@ -152,23 +149,22 @@ def host() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """The start time of a process, because PIDs are reused; `gone` for no such process, `unknown` if not readable."""
+    """The start time of a process, because PIDs are reused; `gone` for no such process, `unknown` if not readable.
+
+    /proc may hide the processes of other users (hidepid), so only the kernel's answer to a signal says `gone`.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[19]
-    except FileNotFoundError:
-        pass
     except OSError:
-        return "unknown"
-    if os.path.isdir("/proc/self"):
-        return "gone"
+        pass
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return "gone"
+        return _GONE
     except OSError:
         pass
-    return "unknown"
+    return _UNKNOWN
 
 
 def forget_lock(token: str) -> None:
@@ -237,6 +233,12 @@ def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str, end
     forget_lock(token)
     if is_held(warehouse, target, token):
         _drop_lock(warehouse, target)
+
+
+def give_back_after_failure(warehouse: Warehouse, target: ModelRelations, token: str) -> None:
+    """Drop the lock of a run or operation that failed. People should read the first error, so none is raised here."""
+    with suppress(TemporalError, SparkError):
+        give_back_lock(warehouse, target, token)
 
 
 def _drop_lock(warehouse: Warehouse, target: ModelRelations) -> None:

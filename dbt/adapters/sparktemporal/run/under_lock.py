@@ -57,7 +57,7 @@ def start(
         first = anew()  # nobody else is at work: what is still wrong now is an error
     if first is not None and first.plan.writes_nothing:
         return first
-    token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
+    token, displaced = lock.take_lock(warehouse, target, patience)
     taken(token)
     # a rival may have had the lock a moment ago: the commit asks before it is sent
     is_due = first is not None and (lock.was_free(token) or first.tools.commit.is_due())
