@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +160,10 @@ def test_views_elsewhere(beside: Project) -> None:
     assert ("id", "bigint", "k") in beside.rows(f"DESCRIBE TABLE {there}.m")
     updates = f"SELECT count(*), sum(mz_diff) FROM {there}.m__diffs"
     assert beside.rows(updates) == [(42, 0)]
+    outside = beside.target("m").outside
+    assert outside is not None
+    before = Warehouse(beside.rows).view(outside.name("__live"))
+    assert before is not None and before.namespace[0] == beside.connection["catalog"]
     beside.sql("INSERT INTO {s}.events VALUES (98, timestamp '2100-01-01 00:00:00')")
     beside.run(now=T0)
     assert sorted(beside.rows(f"SELECT id FROM {there}.m")) == [(98,), (99,)]
@@ -167,14 +172,37 @@ def test_views_elsewhere(beside: Project) -> None:
     beside.run("-s", "n", now=T0 + 500)
     assert beside.rows("SELECT n FROM {s}.n") == [(21,)]
     # as a run leaves it that was killed right after its commit
-    for broken in (f"DROP VIEW {there}.m", f"ALTER VIEW {there}.m__live AS SELECT 1L AS id, now() AS ts"):
-        beside.sql(broken)
+    for broken in (f"DROP VIEW {there}.m", f"ALTER VIEW {there}.m__live AS {before.text}"):
+        beside.spark.sql(broken)
         assert "unchanged" in beside.run("-s", "m", now=T0 + 600).of("m").message
         assert sorted(beside.rows(f"SELECT id FROM {there}.m")) == [(98,), (99,)]
     (beside.path / "models" / "m.sql").unlink()
     beside.properties({})
     beside.dbt("run-operation", "temporal_drop", "--args", "{dry_run: false}")
     assert beside.relations() == {"events", "n"} and not beside.relations(there)
+
+
+def test_a_model_of_another_schema_has_the_views(beside: Project) -> None:
+    """Two targets, or two projects, with one `views_in`: neither replaces or drops the views of the other."""
+    beside.model("m", BEFORE.format(beside.schema))
+    beside.run(now=T0 - 1)
+    outside, other = beside.target("m").outside, f"{beside.schema}_other"
+    assert outside is not None
+    text = f"SHOW CREATE TABLE {outside.name('__live')}"
+    before = beside.rows(text)
+    try:
+        profile = {**beside.connection, "schema": other}
+        beside.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": {"dev": profile}}}))
+        result = beside.run(now=T0, check=False)
+        assert f"where m__live is of the m in the schema {beside.schema}" in result.text and "ST519" in result.text
+        assert beside.rows(text) == before and beside.rows(f"SHOW TABLES IN {other}") == []
+        profile["schema"] = beside.schema
+        beside.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": {"dev": profile}}}))
+    finally:
+        beside.sql(f"DROP DATABASE IF EXISTS {other} CASCADE")
+    beside.model("same", BEFORE.format(beside.schema), alias="m", schema="finance")
+    result = beside.run("-s", "same", now=T0, check=False)
+    assert "ST201" in result.text and "both with a view m in " in result.text
 
 
 def test_a_table_gives_way(beside: Project) -> None:

@@ -203,5 +203,5 @@ def test_models_of_other_names_are_compared_by_their_beginning(monkeypatch: pyte
     ]
     looked = list[str]()
     monkeypatch.setattr(chains, "born_of", lambda model, table: looked.append(table))
-    refuse_collisions(nodes[7], [*nodes, {**nodes[7], "unique_id": "x", "alias": "m007_more"}])
+    refuse_collisions(nodes[7], [*nodes, {**nodes[7], "unique_id": "x", "alias": "m007_more"}], None)
     assert looked == ["m007_more"]

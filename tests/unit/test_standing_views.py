@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import pytest
 
+from dbt.adapters.sparktemporal.engine import ownership
 from dbt.adapters.sparktemporal.engine.descriptions import REPLACE
 from dbt.adapters.sparktemporal.engine.known_relations import KnownRelations
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.errors import ForeignRelation, Refusal
+from dbt.adapters.sparktemporal.graph.collisions import refuse_collisions
+from dbt.adapters.sparktemporal.run import outside_views
 from dbt.adapters.sparktemporal.run.standing_views import StandingViews
 from dbt.adapters.sparktemporal.temporal.decision import Statement
+from dbt.adapters.sparktemporal.temporal.diffs.state_text import Form, embed
 from dbt.adapters.sparktemporal.temporal.sql.text.identifiers import Identifiers
+from support.states import a_state
 
 TARGET = ModelRelations("`s`", "m")
 MARK = "TBLPROPERTIES ('mz_model' = 'm')"
@@ -54,3 +63,92 @@ def test_a_view_without_a_mark() -> None:
 def test_only_a_marked_view_is_dropped(names: list[str], owner: str, count: int) -> None:
     drop = Statement("late", "DROP VIEW `s`.`m__late`")
     assert views(names, owner=owner).dropped("late", "__late") == [drop] * count
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_foreign"),
+    [([("mz_model", "M")], False), ([("mz_model", "n")], True), ([], True), ("[TABLE_OR_VIEW_NOT_FOUND] gone", False)],
+)
+def test_a_relation_that_was_dropped_is_nobodys(answer: list[tuple] | str, is_foreign: bool) -> None:
+    """dbt listed `<model>__diffs`; the list may be older than a drop."""
+
+    def rows(sql: str) -> list[tuple]:
+        if isinstance(answer, str):
+            raise RuntimeError(answer)
+        return answer
+
+    with pytest.raises(ForeignRelation) if is_foreign else nullcontext():
+        ownership.refuse_foreign_diffs(Warehouse(rows), TARGET)
+
+
+SALES = ModelRelations("`Sales`", "m", "`spark_catalog`.`v`")
+ALL = ["m", "m__live", "m__diffs"]
+
+
+@pytest.mark.parametrize("form", [*Form, None], ids=str)
+@pytest.mark.parametrize(
+    ("schema", "place", "names", "code", "found"),
+    [
+        ("`sales`", "lake.default", ALL, "", ""),
+        ("`sales`", "", ALL, "", ""),
+        ("`lake`.`sales`", "`Lake`.x", ["m__live"], "", ""),
+        ("`finance`", "lake.default", ALL, "ST519", "in the schema finance"),
+        ("`sales`", "lake_dev.default", ALL, "ST519", "in the schema lake_dev.sales"),
+        ("", "lake.default", ALL, "ST519", "in the schema unknown"),
+        ("`sales`", "lake.default", ["m", "m__diffs"], "ST205", "`v`.`m`, which no run of m made"),
+        ("`sales`", "lake.default", [], "", ""),
+    ],
+)
+def test_views_in_a_schema_that_models_share(
+    form: Form | None, schema: str, place: str, names: list[str], code: str, found: str
+) -> None:
+    """Only the views of the very model are replaced and dropped, in whatever form their text has its schema."""
+    if form is None:  # a view of other people
+        text = "SELECT 1"
+        code, found = ("ST205", "`v`.`m__live`, which no run of m made") if "m__live" in names else (code, found)
+    else:
+        text = embed(replace(a_state(), schema=schema, state_table="m__state_1"), "SELECT 1", form)
+    described = [("# Detailed View Information", "", ""), ("View Text", text, "")]
+    described += [("View Catalog and Namespace", place, "")] if place else []
+
+    def rows(sql: str) -> list[tuple]:
+        return [("v", name, False) for name in names] if sql.startswith("SHOW TABLES") else described
+
+    warehouse = Warehouse(rows, catalog="lake")
+    dropped = [step.sql for step in outside_views.drop(warehouse, SALES)]
+    if code:
+        with pytest.raises(Refusal) as refusal:
+            outside_views.refuse_others(warehouse, SALES)
+        assert refusal.value.code == code and found in str(refusal.value) and dropped == []
+    else:
+        outside_views.refuse_others(warehouse, SALES)
+        assert len(dropped) == len(names) and (not names or dropped[-1].endswith("`v`.`m__live`"))
+
+
+@pytest.mark.parametrize("views_in", [None, "", "`spark_catalog`.`v`"])
+@pytest.mark.parametrize(
+    ("first", "second", "kind", "collides"),
+    [
+        ("m", "M", "temporal_view", True),
+        ("m", "m__diffs", "temporal_view", True),
+        ("m", "m__lock", "temporal_view", False),
+        ("m", "n", "temporal_view", False),
+        ("m", "m", "table", False),
+    ],
+)
+def test_models_of_two_schemas(views_in: str | None, first: str, second: str, kind: str, collides: bool) -> None:
+    nodes = [
+        {"unique_id": f"of.{schema}", "schema": schema, "alias": alias, "resource_type": "model", "config": config}
+        for schema, alias, config in (
+            ("sales", first, {"materialized": "temporal_view"}),
+            ("finance", second, {"materialized": kind}),
+        )
+    ]
+    for node in nodes:
+        if collides and views_in:
+            with pytest.raises(
+                Refusal, match=f"(?i)ST201 found: .*, both with a view {second} in `spark_catalog`.`v`\n"
+            ):
+                refuse_collisions(node, nodes, views_in)
+        else:
+            refuse_collisions(node, nodes, views_in)

@@ -110,7 +110,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             with as_dbt_errors(node):
                 if config.get("materialized") == "temporal_view":
                     refuse_names(node)
-                refuse_collisions(node, getattr(manifest, "nodes", {}).values())
+                refuse_collisions(node, getattr(manifest, "nodes", {}).values(), self._views_in)
         if config.get("materialized") in ("table", "incremental") and getattr(node, "language", "sql") == "sql":
             self.connections.look_ahead(getattr(node, "compiled_code", None))
         return super().pre_model_hook(config)

@@ -39,12 +39,17 @@ def using(target: ModelRelations, file_format: str) -> str:
 
 
 def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
-    """Whether a relation carries the mark of a model."""
+    """Whether a relation carries the mark of a model; False where there is no such relation."""
+    return bool(_is_marked(warehouse, target, name))
+
+
+def _is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool | None:
+    """Whether a relation carries the mark of a model; None where there is no such relation."""
     try:
         properties = dict(row[:2] for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.table(name)}"))
     except SparkError as error:
         error.expect(Cause.NO_RELATION)
-        return False
+        return None
     return folded(str(properties.get(MARK))) == folded(target.model)
 
 
@@ -54,8 +59,11 @@ def says_marked(information: str | None) -> bool:
 
 
 def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
-    """Raise ForeignRelation where `<model>__diffs` does not carry the model's mark, or does not exist."""
-    if not is_marked(warehouse, target, f"{target.model}__diffs"):
+    """Raise ForeignRelation where a `<model>__diffs` is there, and does not carry the model's mark.
+
+    The list of relations that the caller knows may be older than a drop.
+    """
+    if _is_marked(warehouse, target, f"{target.model}__diffs") is False:
         raise ForeignRelation(target.name("__diffs"), target.model)
 
 

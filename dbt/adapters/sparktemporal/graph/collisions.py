@@ -2,6 +2,8 @@
 
 a  a__live  a__diffs  a__lock  a__diffs_<run> ...           the relations of a temporal_view a
    a__live                                                  another model
+
+With `views_in` the views of all schemas are in one schema, so there temporal_views of different schemas collide too.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Refusal
-from ..temporal.diffs.chains import is_relation_of
+from ..temporal.diffs.chains import is_relation_of, is_view_of
 from ..temporal.sql.text.identifiers import folded
 
 _WITH_RELATIONS = ("model", "seed", "snapshot")
@@ -39,16 +41,31 @@ class Named:
         return Named(get(node, "unique_id"), get(node, "schema"), get(node, "alias"), materialized == "temporal_view")
 
 
-def refuse_collisions(node: Any, nodes: Iterable[Any]) -> None:
-    """Raise Refusal where `node` and one of `nodes`, at least one a temporal_view, have a relation of the same name."""
+def refuse_collisions(node: Any, nodes: Iterable[Any], views_in: str | None) -> None:
+    """Raise Refusal where `node` and one of `nodes`, at least one a temporal_view, have a relation of the same name.
+
+    views_in: see `ModelRelations`.
+    """
     mine = Named.of(node)
     if mine is None:
         return
     for other in map(Named.of, nodes):
-        if other is None or other.unique_id == mine.unique_id or folded(other.schema) != folded(mine.schema):
+        if other is None or other.unique_id == mine.unique_id:
             continue
+        is_beside = folded(other.schema) == folded(mine.schema)
         for view, model in ((mine, other), (other, mine)):
-            if view.is_temporal and is_relation_of(view.alias, model.alias):
+            if not view.is_temporal:
+                continue
+            if views_in and not is_beside and model.is_temporal and is_view_of(view.alias, model.alias):
+                raise Refusal(
+                    "ST201",
+                    f"{mine.unique_id} and {other.unique_id}, both with a view {model.alias} in {views_in}",
+                    "views_in of the profile is one schema for the views of both, and each run would replace the "
+                    "other's (names are compared without case)",
+                    "another name or alias for one of them; or views_in: none, or no views_in where the catalog has "
+                    "views",
+                )
+            if is_beside and is_relation_of(view.alias, model.alias):
                 raise Refusal(
                     "ST201",
                     f"{mine.unique_id} and {other.unique_id}, both with a relation {model.schema}.{model.alias}",

@@ -57,7 +57,9 @@ def consolidate(
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
     commit = Commit.of_operation(warehouse, target, state)
-    if not commit.texts.is_table:
+    if commit.texts.is_table:
+        outside_views.refuse_others(warehouse, target)
+    else:
         if views.has("__diffs"):
             ownership.refuse_foreign_diffs(warehouse, target)
         for step in fence.fence(warehouse, target, displaced):

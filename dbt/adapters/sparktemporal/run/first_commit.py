@@ -12,10 +12,8 @@ from ..engine.commit_records import CREATE_TABLE, CREATE_VIEW
 from ..engine.descriptions import ALTER, REPLACE
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import ForeignRelation, Refusal
-from ..temporal.diffs.state_text import is_commit
-from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
-from ..temporal.sql.text.identifiers import Identifiers
+from ..errors import Refusal
+from ..temporal.sql.spark.errors import Cause, spark_words
 from . import view_probe
 
 _WITHOUT = (
@@ -48,8 +46,6 @@ def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
             "where there are no views, a commit is an UPDATE of a row, and only Iceberg's is known",
             view_probe.WITH_VIEWS,
         )
-    if target.outside is not None:
-        _refuse_others(warehouse, target.outside)
     return CREATE_TABLE
 
 
@@ -72,20 +68,3 @@ def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
         return ""
     error.expect(Cause.NO_VIEWS)
     return spark_words(str(error))
-
-
-def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
-    """Refuse `views_in` where its schema cannot be listed, or where relations of others have the names of the views."""
-    try:
-        there = Identifiers(warehouse.tables(outside.schema, outside.model))
-    except SparkError as error:
-        raise Refusal(
-            "ST519",
-            f"views_in: {outside.schema} in the profile",
-            f"the views of {outside.model} cannot be there. Spark's words: {spark_words(str(error))}",
-            "a schema that exists, with its catalog",
-        ) from None
-    names = [name for suffix in ("__live", "", "__diffs", "__late") if (name := f"{outside.model}{suffix}") in there]
-    live = warehouse.view(outside.name("__live")) if f"{outside.model}__live" in there else None
-    if names and (live is None or not is_commit(live.text, outside.model)):
-        raise ForeignRelation(outside.table(names[0]), outside.model)

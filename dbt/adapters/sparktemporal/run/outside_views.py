@@ -15,14 +15,72 @@ even one with nothing new, compares the texts, and replaces views that a killed 
 
 from __future__ import annotations
 
+from ..engine.descriptions import ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
+from ..errors import ForeignRelation, Refusal
 from ..temporal.decision import Statement
+from ..temporal.diffs.chains import VIEWS
 from ..temporal.diffs.state import State
-from ..temporal.sql.text.identifiers import Identifiers
+from ..temporal.diffs.state_text import is_commit, schema_of
+from ..temporal.sql.spark.errors import SparkError, spark_words
+from ..temporal.sql.text.identifiers import Identifiers, dotted, folded, parts
 from . import published_view
 from .published_view import Docs
 from .standing_views import StandingViews
+
+
+def _standing(warehouse: Warehouse, target: ModelRelations) -> StandingViews | None:
+    """The relations of the names of the views, whoever made them; None without `views_in`."""
+    outside = target.outside
+    if outside is None:
+        return None
+    return StandingViews(warehouse, outside, Identifiers(warehouse.tables(outside.schema, outside.model)))
+
+
+def refuse_others(warehouse: Warehouse, target: ModelRelations) -> None:
+    """Refuse `views_in` where its schema cannot be listed, or where relations of others have the names of the views.
+
+    Two models of one name, of two schemas or catalogs, would replace each other's views, and readers of the one would
+    get the rows of the other.
+    """
+    try:
+        views = _standing(warehouse, target)
+    except SparkError as error:
+        raise Refusal(
+            "ST519",
+            f"views_in: {target.views_in} in the profile",
+            f"the views of {target.model} cannot be there. Spark's words: {spark_words(str(error))}",
+            "a schema that exists, with its catalog",
+        ) from None
+    suffix = next((one for one in ("__live", "", *VIEWS) if views is not None and views.has(one)), None)
+    if views is None or suffix is None:
+        return
+    live = views.find("__live")
+    if live is None or not is_commit(live.text, target.model):
+        raise ForeignRelation(views.target.name(suffix), target.model)
+    if (owner := _owner(live, warehouse.catalog())) != _folded(target.schema, warehouse.catalog()):
+        raise Refusal(
+            "ST519",
+            f"views_in: {target.views_in} in the profile, where {target.model}__live is of the {target.model} in the "
+            f"schema {owner or 'unknown'}",
+            f"a run of {target.model} in {target.plain_schema} would replace the views of that model, whose readers "
+            "would then get other rows",
+            "another views_in for this target, or another name or alias for one of the models. If that model is gone: "
+            f"DROP VIEW {views.target.name('__live')}, and the others of its name",
+        )
+
+
+def _owner(live: ViewInfo, catalog: str) -> str:
+    """The schema of the model whose commit a view shows, "" for an unknown one; with its catalog if that is another."""
+    names, there = parts(schema_of(live.text)), live.namespace[:1]
+    return _folded(dotted([*there, *names] if len(names) == 1 else names), catalog)
+
+
+def _folded(schema: str, catalog: str) -> str:
+    """One name for all spellings of a schema."""
+    names = parts(schema)
+    return folded(dotted(names[1:] if len(names) > 1 and folded(names[0]) == folded(catalog) else names))
 
 
 def publish(
@@ -44,24 +102,25 @@ def publish(
     | late | the text of `<model>__late`; None for no change, or for no view where the state has no late rows |
     | retyped | whether a column has another type than before |
     """
-    outside = target.outside
-    if outside is None:
+    views = _standing(warehouse, target)
+    if views is None:
         return []
-    views = StandingViews(warehouse, outside, Identifiers(warehouse.tables(outside.schema, outside.model)))
     steps = views.changed("the commit, for readers", "__live", text, mark=False)
-    steps += published_view.publish(outside, state.columns, docs, views.find(), retyped)
+    steps += published_view.publish(views.target, state.columns, docs, views.find(), retyped)
     steps += views.changed("the updates, readable", "__diffs", updates)
     return steps if late is None and state.late is not None else steps + views.late(late)
 
 
 def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
-    """The statements that drop the views."""
-    outside = target.outside
-    if outside is None:
+    """The statements that drop the views; none where the views are of a model of another schema."""
+    views = _standing(warehouse, target)
+    live = views.find("__live") if views is not None else None
+    if views is None or live is None or not is_commit(live.text, target.model):
         return []
-    views = StandingViews(warehouse, outside, Identifiers(warehouse.tables(outside.schema, outside.model)))
+    if _owner(live, warehouse.catalog()) != _folded(target.schema, warehouse.catalog()):
+        return []
     return [
-        Statement("a view for readers", f"DROP VIEW IF EXISTS {outside.name(suffix)}")
-        for suffix in ("", "__diffs", "__late", "__live")
+        Statement("a view for readers", f"DROP VIEW IF EXISTS {views.target.name(suffix)}")
+        for suffix in ("", *reversed(VIEWS))
         if views.has(suffix)
     ]

@@ -39,7 +39,7 @@ from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text import literals
 from ..temporal.sql.text.dialect import parse, without_end
 from ..temporal.sql.text.readable import in_words
-from . import at_function, full_reads, full_stores, late_rows, refused, ways
+from . import at_function, full_reads, full_stores, late_rows, outside_views, refused, ways
 from .analyze import understand
 from .commit import Commit, ViewTexts
 from .first_commit import first_commit, refuse_grants
@@ -145,6 +145,7 @@ def _texts(
     first = CREATE_VIEW if live else first_commit(warehouse, target)
     texts = ViewTexts(warehouse, target, live, first, old.view_size if old else 0)
     if texts.is_table:
+        outside_views.refuse_others(warehouse, target)
         refuse_grants(target, config)
     return texts
 

@@ -88,8 +88,10 @@ def state_name(model: str, run_id: str) -> str:
     return f"{model}__state_{run_id}"
 
 
-#: suffixes of a model's relations beside the view that people read: commit record, updates, late rows, lock
-BESIDE = ("__live", "__diffs", "__late", "__lock")
+#: suffixes of a model's views beside the view that people read: commit record, updates, late rows
+VIEWS = ("__live", "__diffs", "__late")
+#: suffixes of a model's relations beside the view that people read
+BESIDE = (*VIEWS, "__lock")
 
 
 def is_relation_of(model: str, relation: str) -> bool:
@@ -102,6 +104,15 @@ def is_relation_of(model: str, relation: str) -> bool:
         return False
     names = Identifiers([model, *(model + suffix for suffix in BESIDE)])
     return relation in names or born_of(model, relation) is not None
+
+
+def is_view_of(model: str, relation: str) -> bool:
+    """Whether a temporal_view has a view of that name for people to read, or may have one after some run.
+
+    >>> is_view_of("A", "a__live"), is_view_of("a", "a__lock")
+    (True, False)
+    """
+    return folded(relation) in [folded(model + suffix) for suffix in ("", *VIEWS)]
 
 
 #: a metastore keeps names of 256 characters, and a directory may have 255

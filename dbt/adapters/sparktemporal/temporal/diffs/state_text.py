@@ -6,8 +6,8 @@ table of one row that the view names:
 | form | in the comment | beside it |
 |---|---|---|
 | INLINE | all fields, readable | |
-| PACKED | model, run, project; all fields compressed | |
-| TABLE | model, run, project; the name of the table | the table, `<model>__state_<run>` |
+| PACKED | model, run, project, schema; all fields compressed | |
+| TABLE | model, run, project, schema; the name of the table | the table, `<model>__state_<run>` |
 
 In each form the comment holds a checksum over all fields and the query of the view.
 """
@@ -46,15 +46,16 @@ def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
     """State and the query of the view -> the text to commit."""
     payload = payload_of(state)
     check = _check(payload, body)
-    head, _, tail = body.partition("SELECT")
+    before, _, after = body.partition("SELECT")
     if form is not Form.INLINE:
-        payload = {"format": FORMAT, "model": state.model, "run": state.run, "project": state.project}
+        head = ("model", "run", "project", "schema")
+        payload = {"format": FORMAT, **{name: getattr(state, name) for name in head}}
         payload |= {"packed": packed(state)} if form is Form.PACKED else {"in_table": state.state_table}
     payload["check"] = check
     line = json.dumps(payload, separators=(",", ":"), ensure_ascii=True)
     # `/*` and `*/` are Spark's to nest and to end comments, `${` would be substituted
     line = line.replace("*", "\\u002a").replace("$", "\\u0024")
-    return f"{head}SELECT /* {MARK} {line} */{tail}"
+    return f"{before}SELECT /* {MARK} {line} */{after}"
 
 
 def is_commit(text: str, model: str) -> bool:
@@ -74,6 +75,15 @@ def run_of(text: str) -> str:
 def project_of(text: str) -> str:
     """The dbt project that ran a model last, "" for an unknown one; also when the state is damaged."""
     return _field_of(text, "project")
+
+
+def schema_of(text: str) -> str:
+    """The schema of the model that a live view is of, "" for an unknown one."""
+    line = text.partition(f"/* {MARK} ")[2].partition(" */")[0]
+    try:
+        return str(json.loads(line).get("schema", ""))
+    except ValueError:
+        return ""
 
 
 def _field_of(text: str, name: str) -> str:
