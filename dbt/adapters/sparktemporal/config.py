@@ -124,8 +124,9 @@ class TemporalConfig:
     )
     full_store: str = _config(
         kinds.one_of("warn", "error", "allow"),
-        "what the first run of a model does of which all rows of an input are kept, and read by each read, because no "
-        "comparison of the clock bounds them: a warning of dbt, a failure before anything is written, or nothing "
+        "what the first run of a model, and the first one after its text changed, does where all rows of an input "
+        "are kept, and read by each read, because no comparison of the clock bounds them: a warning of dbt, a failure "
+        "before anything is written, or nothing "
         "([what is kept whole](../semantics.md#what-is-kept-whole))",
     )
     store_late: bool = _config(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from ..plurals import quantity, size
-from ..temporal.diffs.state import State
+from ..temporal.diffs.state import Chain, State
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.rewrite.evaluated import Evaluated
 from ..temporal.rewrite.model import Model
@@ -41,8 +41,11 @@ class Weight:
 
 
 def refuse(plan: RunPlan) -> None:
-    """Raise Refusal where a core would be kept whole under `full_store: error`, before anything is written."""
-    if plan.config.full_store == "error" and plan.model.whole:
+    """Raise Refusal where a core would be kept whole under `full_store: error`, before anything is written.
+
+    A model that was built with this text goes on: no change of a config stops the runs of models that answer.
+    """
+    if plan.config.full_store == "error" and plan.model.whole and not plan.is_told:
         model = plan.target.model
         raise Refusal(
             "ST416",
@@ -56,9 +59,15 @@ def warning(plan: RunPlan, committed: State | None, written: Written) -> str:
     """The warning of the first run with this text of the model, under `full_store: warn`; "" for none."""
     if plan.config.full_store != "warn" or not plan.model.whole or plan.is_told or committed is None:
         return ""
-    stored = {core.name: sum(chain.rows for chain in core.chains) for core in committed.cores}
-    kept = [Weight(core, stored[core.name], written.sizes.get(core.name)) for core in plan.model.whole]
+    stored = {core.name: core.chains for core in committed.cores}
+    kept = [_weight(core, stored[core.name], written) for core in plan.model.whole]
     return f"temporal_view {plan.target.model} keeps {what_is_kept(plan.model, kept)}"
+
+
+def _weight(core: TypedCore, chains: Sequence[Chain], written: Written) -> Weight:
+    """The weight of a core after a run. Bytes are known only of a chain that the run wrote."""
+    is_new = tuple(chains) == (written.chains.get(core.name),)
+    return Weight(core, sum(chain.rows for chain in chains), written.sizes.get(core.name) if is_new else None)
 
 
 def what_is_kept(model: Model, kept: list[Weight]) -> str:

@@ -119,7 +119,7 @@ class RunPlan(Request):
 
     @property
     def is_told(self) -> bool:
-        """Whether an earlier run has told the notes and warnings about this text of the model.
+        """Whether an earlier run was of this text of the model, and has told the notes and warnings about the text.
 
         It has if the last commit is of the same text, and not over a part of the inputs (--sample, --empty).
         """
