@@ -16,6 +16,7 @@ from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.commit_records import CREATE_TABLE, CREATE_VIEW
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.graph.lineage import FEED
 from dbt.adapters.sparktemporal.inputs.changing.capture import BYTES_OF_ROW, Capture
 from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
@@ -23,7 +24,7 @@ from dbt.adapters.sparktemporal.inputs.changing.conflicts import Busy
 from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, DeltaKind
 from dbt.adapters.sparktemporal.inputs.changing.query_fingerprint import QueryFingerprint
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
-from dbt.adapters.sparktemporal.run import counting, fence, merging, publishing, write_chains
+from dbt.adapters.sparktemporal.run import counting, fence, full_stores, merging, publishing, under_lock, write_chains
 from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
 from dbt.adapters.sparktemporal.run.phases import phases as phases_of
 from dbt.adapters.sparktemporal.run.plan import Definition, HostFacts, RunPlan
@@ -295,3 +296,66 @@ def test_a_chain_is_retired_at_the_commit(monkeypatch: pytest.MonkeyPatch) -> No
     assert [step.sql for step in publishing.clean_up(tools, next_run, None)] == [
         f"DROP TABLE IF EXISTS `s`.`{replaced.table}`"
     ]
+
+
+def test_a_run_is_as_long_as_all_its_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the wait for the lock, and with the attempt that failed: the phases add up to the length of the run."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    commit: Any = SimpleNamespace(is_due=lambda: False, is_overtaken=lambda *given: True, after=None)
+    warehouse = Warehouse(lambda sql: [], catalog="spark_catalog")
+    monkeypatch.setattr(Warehouse, "clock", lambda self: T0)
+    monkeypatch.setattr(under_lock.lock, "take_lock", lambda *given: (RUN, []) if later(300) else None)
+    monkeypatch.setattr(under_lock.lock, "was_free", lambda token: False)
+    monkeypatch.setattr(under_lock.lock, "is_held", lambda *given: True)
+    monkeypatch.setattr(Writer, "abandon", lambda self: None)
+
+    def later(seconds: float) -> bool:
+        now[0] += seconds
+        return True
+
+    def begun(*given: Any) -> Writer:
+        plan = a_plan(started=now[0])
+        later(10)
+        return Writer(warehouse, plan, commit)
+
+    attempts = iter([True, False])
+
+    def steps(run: Writer) -> Any:
+        yield "write"
+        later(60)
+        if next(attempts):
+            raise SparkError("a rival has committed")
+        yield "commit"
+        later(1)
+
+    monkeypatch.setattr(under_lock, "begin", begun)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.run.writer.phases", steps)
+    run = under_lock.start(warehouse, TARGET, Definition(SQL), a_plan().invocation, HostFacts(), lambda token: None)
+    assert list(run.steps(lambda sql: None)) == []
+    # two observations before the lock is had, 300 seconds of waiting, and one observation more
+    assert run.seconds == {"begin": 10 + 300 + 10 + 10, "write": 60 + 60, "commit": 1}
+    assert now[0] - run.plan.started == sum(run.seconds.values()) == now[0]
+
+
+def kept_whole(**changes: Any) -> RunPlan:
+    plan = a_plan(config=TemporalConfig.parse("m", {"full_store": "error"}))
+    return replace(plan, **changes)
+
+
+def test_full_store_error_stops_what_is_built_and_not_what_is_there() -> None:
+    other = replace(a_state(), written="SELECT 2")
+    for old in (None, other, replace(a_state(), sampled=True)):
+        with pytest.raises(Refusal, match="ST416 found: all rows of s.t to be kept by m, whose full_store is error"):
+            full_stores.refuse(kept_whole(old=old))
+    full_stores.refuse(kept_whole())
+
+
+def test_the_bytes_of_a_warning_are_those_of_its_rows() -> None:
+    """A run that adds a chain knows the bytes of that chain alone."""
+    plan = kept_whole(old=None, config=TemporalConfig.parse("m", {"full_store": "warn"}))
+    (core,) = a_state().cores
+    new = Chain("m__diffs_new", 10, 10, None, T0, None)
+    written = Written(chains={"c0": new}, sizes={"c0": 2048})
+    for chains, told in (((new,), "(c0: 10 rows, 2.0 KB)"), ((*core.chains, new), "(c0: 110 rows)")):
+        assert told in full_stores.warning(plan, replace(a_state(), cores=(replace(core, chains=chains),)), written)

@@ -46,16 +46,18 @@ class TemporalResponse(AdapterResponse):
     bytes_left_out: the size of the files that Spark was not asked to read
     pushdown: the comparisons sent to Spark, and the files left out
     rows_in: rows of the inputs before pushdown: all rows, or the new rows where only new rows are read
-    rows_written: stored intervals. An interval is an insertion and, where the row leaves, its retraction
+    rows_written: new rows of the chains: intervals, and updates of groups where aggregates are kept. An interval is an
+        insertion and, where the row leaves, its retraction
     rows_rewritten: rows of small chains that were written again together with the new rows
-    bytes_written: the size of the chains that the run wrote, before any merge. Known for Parquet and Iceberg
+    bytes_written: the size of the chains that the run wrote, before any merge. Known for Iceberg, and for Parquet in
+        `spark_catalog` where no column is named `_metadata`
     updates_beyond_expiration: updates that are not stored, because they are after the expiration
     rows_late: rows that came when their window was over, and so are not in the view. New rows under a plain window are
         counted, with `store_late` also other rows ([late rows](../changes.md#late-rows))
     chains_before: the number of chains before the run
     chains: the number of chains after the run
     aggregates: how aggregates are kept, and why
-    milliseconds: the length of the run
+    milliseconds: the length of the run, with its wait for the lock and with an attempt that was begun again
     statements: the number of statements that the run sent, queries included
     phases: the length of each phase of the run (ms)
     """

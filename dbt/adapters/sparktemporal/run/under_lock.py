@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -39,12 +40,14 @@ def start(
     taken: is called with the id in the lock when the lock is taken. From then on the caller must give back the lock,
     however the run ends (`lock.give_back_lock`).
     """
-    patience = TemporalConfig.parse(target.model, definition.config).lock_timeout
+    started, patience = time.monotonic(), TemporalConfig.parse(target.model, definition.config).lock_timeout
 
     def anew() -> Writer:
         # the host's list may be older than a rival's commit, and the shared answers older than the last look
         warehouse.shared().forget()
-        return begin(warehouse, target, definition, invocation, replace(host_facts, known=None))
+        run = begin(warehouse, target, definition, invocation, replace(host_facts, known=None))
+        run.plan = replace(run.plan, started=started)  # the first attempt and the wait are part of the run
+        return run
 
     # most scheduled runs find nothing new: they need no lock
     first: Writer | None = None

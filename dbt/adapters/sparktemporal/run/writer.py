@@ -36,6 +36,8 @@ class Writer(Progress):
         super().__init__(Tools(warehouse, Pruning(warehouse, plan), commit), plan)
         #: phase -> its seconds so far
         self.seconds: dict[str, float] = {}
+        #: until when the time is counted, by `time.monotonic` (s); None before the first phase
+        self._counted: float | None = None
         #: whether all phases were executed, so nothing must be undone
         self.finished = False
         self._anew: Callable[[], Writer] | None = None
@@ -102,30 +104,34 @@ class Writer(Progress):
         self.plan = now.plan.under(self.plan.run_id, displaced).renamed()
 
     def _phases(self, execute: Callable[[str], object], tell: Callable[[str], None]) -> Iterator[Step]:
-        steps, began, phase = phases(self), self.plan.started, "begin"
-        step = next(steps, None)
-        while step is not None:
-            if isinstance(step, str):
-                began, phase = self._spent(phase, began), step
-                if said := announcing.line(self.plan, phase):
-                    tell(said)
-                step = next(steps, None)
-                continue
-            self.sent.append(step)
-            yield Step(phase, step)
-            try:
-                with as_spark_errors():
-                    execute(step.sql)
-            except SparkError as error:
-                steps.throw(error)
+        steps, phase = phases(self), "begin"
+        try:
             step = next(steps, None)
-        self._spent(phase, began)
+            while step is not None:
+                if isinstance(step, str):
+                    self._spent(phase)
+                    phase = step
+                    if said := announcing.line(self.plan, phase):
+                        tell(said)
+                    step = next(steps, None)
+                    continue
+                self.sent.append(step)
+                yield Step(phase, step)
+                try:
+                    with as_spark_errors():
+                        execute(step.sql)
+                except SparkError as error:
+                    steps.throw(error)
+                step = next(steps, None)
+        finally:
+            self._spent(phase)
         self.finished = True
 
-    def _spent(self, phase: str, began: float) -> float:
-        now = time.monotonic()
-        self.seconds[phase] = self.seconds.get(phase, 0) + now - began
-        return now
+    def _spent(self, phase: str) -> None:
+        """Count the time since the phase before, or since the beginning of the run, as time of a phase."""
+        now, before = time.monotonic(), self.plan.started if self._counted is None else self._counted
+        self.seconds[phase] = self.seconds.get(phase, 0) + now - before
+        self._counted = now
 
     def preview(self) -> Iterator[Step]:
         """The statements of the phases before `look`. No statement is executed, and no statistics are made."""
