@@ -24,19 +24,14 @@ _DOES: dict[str, Callable[[RunPlan], str]] = {
 
 def line(plan: RunPlan, phase: str) -> str | None:
     """The line at the beginning of a phase; None where the run or the phase is short."""
-    if phase not in _DOES or plan.writes_nothing or rows_expected(plan) < LONG:
+    if phase not in _DOES or plan.writes_nothing or plan.capture.rows_expected < LONG:
         return None
     seconds = time.monotonic() - plan.started
     return f"temporal_view {plan.target.model}: {_DOES[phase](plan)} ({seconds:.1f} s so far)"
-
-
-def rows_expected(plan: RunPlan) -> int:
-    """About how many rows are read of the inputs."""
-    return sum(map(plan.capture.rows_about, plan.capture.read))
 
 
 def _expected(plan: RunPlan) -> str:
     read = sorted(plan.capture.read)
     is_counted = all(name in plan.capture.counts for name in read)
     about = "" if is_counted else "about "
-    return f"{about}{quantity(rows_expected(plan), 'row')} of {', '.join(read)}"
+    return f"{about}{quantity(plan.capture.rows_expected, 'row')} of {', '.join(read)}"

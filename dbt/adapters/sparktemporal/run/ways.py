@@ -85,7 +85,7 @@ def sizes(plan: RunPlan) -> Sizes:
     capture = plan.capture
     taken = [_taken(plan, core) for core in plan.changed if capture.cores[core.name].is_incremental]
     return Sizes(
-        read=sum(map(capture.rows_about, capture.read)),
+        read=capture.rows_expected,
         every=_every(plan),
         stored=sum(chain.rows for core in plan.model.cores for chain in plan.old_chains(core.name)),
         joined=sum(joined for joined, _ in taken),
@@ -113,7 +113,7 @@ def _every(plan: RunPlan) -> int | None:
 def _taken(plan: RunPlan, core: TypedCore) -> tuple[int, int]:
     """The rows of the chains that are written again (with the new rows, later), by an estimate of the new rows."""
     old = [chain.rows for chain in plan.old_chains(core.name)]
-    new = sum(map(plan.capture.rows_about, plan.capture.cores[core.name].read))
+    new = plan.capture.rows_about_for(core.name)
     joined = chain_rules.chains_to_rewrite(old, new)
     left, joined_rows = old[: len(old) - joined], sum(old[len(old) - joined :])
     merged = chain_rules.chains_to_merge(left, new + joined_rows)

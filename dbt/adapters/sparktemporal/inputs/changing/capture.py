@@ -167,6 +167,11 @@ class Capture:
     def rows(self) -> int:
         return sum(self.counts.values())
 
+    @property
+    def rows_expected(self) -> int:
+        """About how many rows are read of the inputs."""
+        return sum(map(self.rows_about, self.read))
+
     def rows_about(self, relation: str) -> int:
         """The number of rows read of a relation, estimated from bytes where the rows are not counted."""
         return self.counts.get(relation, (self.sizes.get(relation) or 0) // BYTES_OF_ROW)
