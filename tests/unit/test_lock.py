@@ -266,7 +266,7 @@ def test_an_operation_drops_the_tables_of_who_lost_the_lock(
     for module in (status, consolidation):
         monkeypatch.setattr(module, "committed", lambda *given: a_state())
         monkeypatch.setattr(module.session, "refuse_other", lambda *given: None)
-    monkeypatch.setattr(consolidation.ownership, "refuse_foreign_diffs", lambda *given: None)
+    monkeypatch.setattr(consolidation.ownership, "refuse_foreign", lambda *given: None)
     monkeypatch.setattr(consolidation, "refuse_incomplete", raise_reached)
     catalog.held_elsewhere(T0 - HOUR - 1, lost.rpartition("_")[2])
     with pytest.raises(Reached), run_operations.locked(warehouse, TARGET, 0) as (run_id, displaced):

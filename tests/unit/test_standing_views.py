@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine import ownership
 from dbt.adapters.sparktemporal.engine.descriptions import REPLACE
 from dbt.adapters.sparktemporal.engine.known_relations import KnownRelations
@@ -14,7 +15,7 @@ from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import ForeignRelation, Refusal
 from dbt.adapters.sparktemporal.graph.collisions import refuse_collisions
-from dbt.adapters.sparktemporal.run import outside_views
+from dbt.adapters.sparktemporal.run import late_rows, outside_views
 from dbt.adapters.sparktemporal.run.standing_views import StandingViews
 from dbt.adapters.sparktemporal.temporal.decision import Statement
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import Form, embed
@@ -77,8 +78,12 @@ def test_a_relation_that_was_dropped_is_nobodys(answer: list[tuple] | str, is_fo
             raise RuntimeError(answer)
         return answer
 
+    warehouse, late = Warehouse(rows), TemporalConfig.parse("m", {"store_late": True})
     with pytest.raises(ForeignRelation) if is_foreign else nullcontext():
-        ownership.refuse_foreign_diffs(Warehouse(rows), TARGET)
+        assert ownership.refuse_foreign(warehouse, TARGET, "__diffs") is isinstance(answer, list)
+    with pytest.raises(ForeignRelation) if is_foreign else nullcontext():
+        there = late_rows.refuse_foreign(warehouse, TARGET, late, ["m", "M__Late"])
+        assert there == (["m", "M__Late"] if isinstance(answer, list) else ["m"])
 
 
 SALES = ModelRelations("`Sales`", "m", "`spark_catalog`.`v`")

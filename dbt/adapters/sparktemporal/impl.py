@@ -260,7 +260,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         self, relation: BaseRelation, model: Mapping[str, Any], graph: Mapping[str, Any], existing: BaseRelation | None
     ) -> HostFacts:
         """What dbt knows around a model. existing: the relation of the model's name, as dbt's cache has it."""
-        self._refuse_foreign_diffs(relation)
+        is_true = self._refuse_foreign_diffs(relation)
         lineage = Lineage(model, graph)
         return HostFacts(
             below=lineage.inputs(TEMPORAL),
@@ -268,7 +268,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             readers=lineage.readers(),
             inputs=dependences(lineage),
             in_the_way=existing is not None and not existing.is_view,
-            known=self._known_relations(relation),
+            known=self._known_relations(relation) if is_true else None,
             macros=lineage.macros_over(),
         )
 
@@ -283,16 +283,18 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         information = {folded(known.identifier or ""): getattr(known, "information", None) or "" for known in here}
         return KnownRelations(tuple(known.identifier or "" for known in here), information)
 
-    def _refuse_foreign_diffs(self, relation: BaseRelation) -> None:
+    def _refuse_foreign_diffs(self, relation: BaseRelation) -> bool:
         """Raise ForeignRelation where another relation has the name `<model>__diffs`.
 
-        For most models dbt's cache answers, without a question to Spark.
+        -> False where dbt's list has the relation, and it was dropped since. For most models the list answers, without
+        a question to Spark.
         """
         target, name = self._target(relation), folded(f"{relation.identifier}__diffs")
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
         there = [known for known in relations if folded(known.identifier or "") == name]
         if there and not ownership.says_marked(getattr(there[0], "information", None)):
-            ownership.refuse_foreign_diffs(self._warehouse, target)
+            return ownership.refuse_foreign(self._warehouse, target, "__diffs")
+        return True
 
     def _inputs_are_sampled(self) -> bool:
         """Whether dbt reads a part of each input, by --empty or --sample. The flags that Jinja sees lack both."""

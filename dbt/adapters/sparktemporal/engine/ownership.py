@@ -58,13 +58,15 @@ def says_marked(information: str | None) -> bool:
     return bool(re.search(rf"^Table Properties: \[(.*, )?{MARK}=", information or "", re.MULTILINE))
 
 
-def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
-    """Raise ForeignRelation where a `<model>__diffs` is there, and does not carry the model's mark.
+def refuse_foreign(warehouse: Warehouse, target: ModelRelations, suffix: str) -> bool:
+    """Raise ForeignRelation where `<model><suffix>` does not carry the model's mark -> whether it is there.
 
     The list of relations that the caller knows may be older than a drop.
     """
-    if _is_marked(warehouse, target, f"{target.model}__diffs") is False:
-        raise ForeignRelation(target.name("__diffs"), target.model)
+    is_ours = _is_marked(warehouse, target, f"{target.model}{suffix}")
+    if is_ours is False:
+        raise ForeignRelation(target.name(suffix), target.model)
+    return is_ours is not None
 
 
 def refuse_foreign_lock(target: ModelRelations, properties: Mapping[str, str]) -> None:

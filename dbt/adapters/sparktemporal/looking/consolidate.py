@@ -61,7 +61,7 @@ def consolidate(
         outside_views.refuse_others(warehouse, target)
     else:
         if views.has("__diffs"):
-            ownership.refuse_foreign_diffs(warehouse, target)
+            ownership.refuse_foreign(warehouse, target, "__diffs")
         for step in fence.fence(warehouse, target, displaced):
             warehouse.rows(step.sql)
     refuse_incomplete(warehouse, target.model, [(target.schema, chain) for chain in state.chains])

@@ -21,7 +21,6 @@ from ..config import TemporalConfig
 from ..engine import ownership
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import CHANGES_OF_DELTA, Warehouse
-from ..errors import ForeignRelation
 from ..plurals import quantity
 from ..pushdown.sargable import Range
 from ..temporal.decision import Statement
@@ -29,7 +28,7 @@ from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql, late_sql
 from ..temporal.diffs.state import Late
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.text.identifiers import Identifiers
+from ..temporal.sql.text.identifiers import Identifiers, folded
 from . import chain_rows
 from .plan import RunPlan
 from .progress import Tools
@@ -142,12 +141,16 @@ def view(plan: RunPlan, late: Late | None) -> str | None:
 
 def refuse_foreign(
     warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, existing: Sequence[str]
-) -> None:
-    """With `store_late`, raise ForeignRelation where another relation has the name `<model>__late`."""
+) -> list[str]:
+    """With `store_late`, raise ForeignRelation where another relation has the name `<model>__late`.
+
+    existing: the relations of the model -> these, without a `<model>__late` that was dropped after it was listed.
+    """
     if not config.store_late:
-        return
+        return list(existing)
     name, of, there = f"{target.model}__late", target, Identifiers(existing)
     if target.outside is not None:
         of, there = target.outside, Identifiers(warehouse.tables(target.outside.schema, target.model))
-    if name in there and not ownership.is_marked(warehouse, of, name):
-        raise ForeignRelation(of.name("__late"), target.model)
+    if name in there and not ownership.refuse_foreign(warehouse, of, "__late"):
+        return [one for one in existing if folded(one) != folded(name)]
+    return list(existing)

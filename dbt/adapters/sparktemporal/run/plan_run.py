@@ -62,7 +62,7 @@ def begin(
         host_facts, existing, live = _relations(warehouse, target, host_facts or HostFacts())
         old = _last_state(warehouse, target, live, invocation.full_refresh)
         texts = _texts(warehouse, target, definition.config, live, old)
-        late_rows.refuse_foreign(warehouse, target, config, existing)
+        existing = late_rows.refuse_foreign(warehouse, target, config, existing)
         at_function.refuse_impossible(warehouse, target, config, old)
         if old and not invocation.full_refresh:
             host_facts, existing = _with_all_chains(warehouse, target, host_facts, existing, old)
