@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -157,19 +158,33 @@ def test_parts_of_local_time_need_utc(zone: str) -> None:
             translated(sql, CORE, session)
 
 
-def test_division_by_zero() -> None:
-    """An error in ANSI mode, NULL without; DuckDB itself gives an infinite number."""
-    for ansi in (True, False):
-        (sql, _) = translated(
-            "select 1 / 0 as a, cost % 0 as b from mz_core_c0", CORE, Session(str(T0), ansi, "UTC", DUCKDB)
-        )
-        with duckdb.connect() as connection:
-            connection.execute("CREATE TABLE mz_core_c0 AS SELECT CAST(1 AS DECIMAL(10, 2)) AS cost")
-            if ansi:
-                with pytest.raises(duckdb.Error, match="division by zero"):
-                    connection.sql(sql).fetchall()
-            else:
-                assert connection.sql(sql).fetchall() == [(None, None)]
+#: of each kind of number, as a column of the rows below
+NUMBERS = {"i": "int", "l": "bigint", "c": "decimal(10,2)", "w": "decimal(15,4)", "x": "double", "f": "float"}
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+@pytest.mark.parametrize("operator", ["/", "%"])
+def test_division_by_zero(operator: str, ansi: bool) -> None:
+    """An error in ANSI mode, NULL without, and NULL where an operand is; DuckDB itself gives an infinite number.
+
+    Spark 4.1 was asked for each kind of number and each pair of values.
+    """
+    core = {"mz_core_c0": tuple((f"{n}{at}", kind) for n, kind in NUMBERS.items() for at in "ab")}
+    session = Session(str(T0), ansi, "UTC", DUCKDB)
+    with duckdb.connect() as connection:
+        for name in NUMBERS:
+            sql, _ = translated(f"select {name}a {operator} {name}b as v from mz_core_c0", core, session)
+            for one, other in itertools.product(("NULL", "0", "1"), repeat=2):
+                columns = [f"CAST({one} AS {k}) AS {n}a, CAST({other} AS {k}) AS {n}b" for n, k in NUMBERS.items()]
+                connection.execute(f"CREATE OR REPLACE TABLE mz_core_c0 AS SELECT {', '.join(columns)}")
+                if ansi and one != "NULL" and other == "0":
+                    with pytest.raises(duckdb.Error, match="division by zero"):
+                        connection.sql(sql).fetchall()
+                else:
+                    ((value,),) = connection.sql(sql).fetchall()
+                    is_null = "NULL" in (one, other) or other == "0"
+                    expected = None if is_null else int(one) if operator == "/" else 0
+                    assert value == expected, (name, one, other)
 
 
 @pytest.mark.parametrize(

@@ -210,8 +210,11 @@ class Expressions(PredicateVisitor[str]):
                 found = f"CAST(CAST({a} AS {self.dialect.type(wide)}) {operator} {b} AS {of_type})"
         if not divides or found is None:
             return None if found is None else (found, kind)
-        by_zero = self.dialect.raised("division by zero", of_type) if self.session.ansi else f"CAST(NULL AS {of_type})"
-        return f"CASE WHEN {b} = 0 THEN {by_zero} ELSE {found} END", kind
+        if not self.session.ansi:
+            return f"CASE WHEN {b} = 0 THEN CAST(NULL AS {of_type}) ELSE {found} END", kind
+        # by ANSI rules too NULL divided by zero is NULL
+        by_zero = self.dialect.raised("division by zero", of_type)
+        return f"CASE WHEN {a} IS NOT NULL AND {b} = 0 THEN {by_zero} ELSE {found} END", kind
 
     def _as_operand(self, value: Typed, result: Kind) -> str | None:
         sql, kind = value
