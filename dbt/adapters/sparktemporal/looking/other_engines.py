@@ -49,7 +49,7 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
     if words == _SPARK:
         return view_sql.live_view(state) if t is None else view_sql.read_at(state, t)
     dialect = DIALECTS[words]
-    if warehouse.setting(settings.CASE) == "true":
+    if settings.is_on(warehouse.setting(settings.CASE)):
         raise Refusal(
             "ST806",
             f"{what} with {settings.CASE}",
@@ -70,7 +70,7 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
         sources = {c.table: _files(warehouse, target, c) for c in named}
     else:
         sources = {c.table: _table(warehouse, target, schema, c, dialect) for c in named}
-    ansi = warehouse.setting(settings.ANSI).lower() == "true"
+    ansi = settings.is_on(warehouse.setting(settings.ANSI))
     return read.read(state, sources, t, ansi, warehouse.setting(settings.ZONE), dialect)
 
 

@@ -25,7 +25,7 @@ from ..pushdown.statistics import Measured
 from ..temporal.diffs.input_state import FilesFingerprint
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark.errors import SparkError
-from ..temporal.sql.spark.settings import CASE, ZONE, is_ansi
+from ..temporal.sql.spark.settings import CASE, ZONE, is_ansi, is_on
 from ..temporal.sql.text.identifiers import quoted
 from .measuring import hash_of, is_of, measure
 from .opened_core import OpenedCore, open_core, restricted
@@ -68,7 +68,7 @@ class FilePruner:
         files = {name: seen for name, seen in inputs.items() if isinstance(seen.fingerprint, FilesFingerprint)}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         parts = FilePruner(warehouse, settings, notes=notes)
-        if settings[CASE].lower() == "true":
+        if is_on(settings[CASE]):
             notes.append(f"no statistics are kept while {CASE} is set")
             return parts
         if not files:

@@ -30,7 +30,7 @@ from ..temporal.predicates.near import has_slack, is_left_to_reads
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
-from ..temporal.sql.spark.settings import ANSI
+from ..temporal.sql.spark.settings import ANSI, is_on
 from ..temporal.sql.spark.type_rules import inner
 from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
 
@@ -47,7 +47,7 @@ def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> C
     """
     kinds = [_kind(edge, types[edge.index]) for edge in judged.edges]
     steps = tuple(_typed_step(step, judged, types, zone) for step in judged.steps)
-    if any(_cuts_doubles(step, types) for step in judged.steps) and zone.warehouse.setting(ANSI).lower() == "true":
+    if any(_cuts_doubles(step, types) for step in judged.steps) and is_on(zone.warehouse.setting(ANSI)):
         # a search goes on to where such a cast raises, in thousands of years
         steps = tuple(replace(step, function=within_int(step.function)) for step in steps)
         judged = replace(judged, predicate=within_int(judged.predicate))

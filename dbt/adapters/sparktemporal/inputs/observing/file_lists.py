@@ -19,7 +19,7 @@ from ...temporal.diffs.intervals_sql import by_one_task
 from ...temporal.diffs.state import ListedFile
 from ...temporal.ivm.delta_query import MOST_FILES
 from ...temporal.sql.spark.errors import Cause, SparkError
-from ...temporal.sql.spark.settings import CASE
+from ...temporal.sql.spark.settings import CASE, is_on
 from ...temporal.sql.text.dialect import quote, string_literal
 
 COLUMNS = "file, size, modified, place"
@@ -48,7 +48,7 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
     hidden = "_metadata"
     if not any(column.lower() == hidden for column in columns):
         return hidden
-    if warehouse.setting(CASE).lower() != "true":
+    if not is_on(warehouse.setting(CASE)):
         columns = [column.lower() for column in columns]
     while hidden in columns:
         hidden = f"_{hidden}"

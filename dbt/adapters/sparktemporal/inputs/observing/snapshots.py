@@ -24,6 +24,7 @@ from ...plurals import quantity
 from ...temporal.diffs.input_state import DeltaVersion, IcebergScans, IcebergVersion
 from ...temporal.ivm.delta_query import MOST_FILES, AddedRows
 from ...temporal.sql.spark.errors import Cause, SparkError
+from ...temporal.sql.spark.settings import is_on
 from ...temporal.sql.text.dialect import string_literal
 from . import file_lists, iceberg
 from .iceberg import Told
@@ -129,7 +130,7 @@ def _delta(warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersio
         return f"version {old} is not the commit that was read", None
     done = {version: (str(row[4]), row[11]) for version, row in history.items()}
     between = [done.get(version, ("a version that is gone", False)) for version in range(old + 1, new + 1)]
-    if properties.get("delta.enableChangeDataFeed", "").lower() == "true":
+    if is_on(properties.get("delta.enableChangeDataFeed", "")):
         return _delta_feed(name, old, new, {operation for operation, _ in between}, columns)
     if not all(operation in _DELTA_APPENDS and blind for operation, blind in between):
         return f"version {old} is now {new}, and it has no change data feed", None

@@ -55,9 +55,18 @@ _OTHERS = ("spark.wap.branch", "spark.wap.id")
 NOT_SET = "not set"
 
 
+def is_on(value: str) -> bool:
+    """Whether the value of a boolean setting, or of a property of a table, is true. Spark keeps it as it was written.
+
+    >>> is_on("true"), is_on(" TRUE"), is_on("false")
+    (True, True, False)
+    """
+    return value.strip().lower() == "true"
+
+
 def is_ansi(settings: Mapping[str, str]) -> bool:
     """Whether expressions raise errors by ANSI rules, such as at an overflow."""
-    return settings[ANSI].lower() == "true"
+    return is_on(settings[ANSI])
 
 
 def decides(key: str) -> bool:
