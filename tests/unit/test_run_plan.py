@@ -14,6 +14,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.commit_records import CREATE_TABLE, CREATE_VIEW
+from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
@@ -28,12 +29,12 @@ from dbt.adapters.sparktemporal.run import counting, fence, full_stores, merging
 from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
 from dbt.adapters.sparktemporal.run.phases import phases as phases_of
 from dbt.adapters.sparktemporal.run.plan import Definition, HostFacts, RunPlan
-from dbt.adapters.sparktemporal.run.plan_run import begin
+from dbt.adapters.sparktemporal.run.plan_run import begin, rebuilt
 from dbt.adapters.sparktemporal.run.progress import Reading, Written
 from dbt.adapters.sparktemporal.run.writer import Writer
-from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
+from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER, Dependence
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
-from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Invocation, Statement
+from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, RESTARTED, Decision, Invocation, Statement
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
 from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
@@ -41,7 +42,7 @@ from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from dbt.adapters.sparktemporal.temporal.sql.names.parsed_model import ParsedModel
 from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
-from support.instants import T0
+from support.instants import DAY, HOUR, T0
 from support.states import COLUMNS, FILES, LAST, SQL, a_state
 
 RUN = "018dfa3cc80deadbeef00"
@@ -359,3 +360,34 @@ def test_the_bytes_of_a_warning_are_those_of_its_rows() -> None:
     written = Written(chains={"c0": new}, sizes={"c0": 2048})
     for chains, told in (((new,), "(c0: 10 rows, 2.0 KB)"), ((*core.chains, new), "(c0: 110 rows)")):
         assert told in full_stores.warning(plan, replace(a_state(), cores=(replace(core, chains=chains),)), written)
+#: 09:00 UTC
+NINE = T0 - 3 * HOUR
+DAILY = {"refresh_every": "1 day", "refresh_at": "2024-03-01 00:00:00"}
+TABLE = Dependence("s.t")
+
+
+@pytest.mark.parametrize(
+    ("config", "inputs", "as_of", "expires"),
+    [
+        ({}, [TABLE], NINE, None),
+        ({"expiration": "7 days"}, [TABLE], NINE, NINE + 7 * DAY),
+        # a new schedule takes effect at the clock; the first refresh from seven days later on
+        ({"expiration": "7 days", **DAILY}, [TABLE], NINE, NINE + 15 * HOUR + 7 * DAY),
+        # on the schedule of the last commit, the run is of the last refresh
+        ({"expiration": "7 days", "refresh_every": "2 hours"}, [TABLE], NINE - HOUR, NINE - HOUR + 7 * DAY),
+        ({"expiration": "7 days"}, [Dependence("s.t", sealed_until=NINE + 9 * DAY)], NINE, NINE + 9 * DAY),
+        ({"expiration": "7 days"}, [Dependence("s.t", sealed=True)], NINE, None),
+    ],
+)
+def test_the_instants_of_a_rebuild_are_those_that_a_run_decides(
+    config: dict[str, Any], inputs: list[Dependence], as_of: int, expires: int | None
+) -> None:
+    """The committed state has another offset than the config: a rebuild is by the config."""
+    warehouse = Warehouse(GivenTypes({"s.t": {"id": "bigint", "hi": "timestamp"}}, NINE))
+    settings = warehouse.settings()
+    every_two_hours = Refreshes(2 * HOUR, 0)
+    state = replace(a_state(), offset=DAY, expiration=T0 + DAY, settings=settings, refreshes=every_two_hours)
+    invocation = Invocation(NINE, NINE, settings, warehouse.version())
+    _, model, decision = rebuilt(warehouse, TARGET, state, TemporalConfig.parse("m", config), invocation, inputs)
+    assert model.written == SQL
+    assert (decision.action, decision.as_of, decision.expiration) == (RESTARTED, as_of, expires)

@@ -9,14 +9,15 @@ from ..config import TemporalConfig
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..inputs.observing import observe
-from ..inputs.views import upstream
 from ..over_time.reads import committed
 from ..plurals import quantity
 from ..pruning.files import FilePruner
 from ..pruning.filters import by_part, projected
 from ..pushdown.sargable import Range
-from ..run.analyze import understand
+from ..run.plan_run import rebuilt
+from ..temporal.clock.expiration import Dependence
 from ..temporal.clock.instants import format_instant
+from ..temporal.decision import Invocation
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.state import State
 from ..temporal.predicates import clock_text
@@ -28,17 +29,23 @@ from ..temporal.sql.text.dialect import render
 Row = tuple[str, str, str]
 
 
-def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, clock: int) -> list[Row]:
-    """Rows about the reads of a rebuild at an instant (ms). No core is evaluated."""
+def explain(
+    warehouse: Warehouse,
+    target: ModelRelations,
+    config: TemporalConfig,
+    invocation: Invocation,
+    inputs: Sequence[Dependence],
+) -> list[Row]:
+    """Rows about the reads of a rebuild in an invocation. No core is evaluated. inputs: as in `rebuilt`."""
     state = committed(warehouse, target)
-    warehouse = upstream.as_captured(warehouse, state)
-    model = understand(warehouse, state.written, state.settings, warehouse.version(), clock, state)
-    until = None if state.offset is None else clock + state.offset
+    warehouse, model, decision = rebuilt(warehouse, target, state, config, invocation, inputs)
+    as_of, until = decision.as_of, decision.expiration
+    clock = Range(as_of, until)
     ends = "without expiration" if until is None else f"that expires at {format_instant(until)}"
-    rows: list[Row] = [("model", target.model, f"a rebuild at {format_instant(clock)} {ends}")]
-    rows += windows(warehouse, model.cores, config, state.settings, Range(clock, until))
+    rows: list[Row] = [("model", target.model, f"a rebuild at {format_instant(as_of)} {ends}")]
+    rows += windows(warehouse, model.cores, config, state.settings, clock)
     if model.cores:
-        rows += _statistics(warehouse, target, state, config, model.cores, Range(clock, until))
+        rows += _statistics(warehouse, target, state, config, model.cores, clock)
     return rows
 
 

@@ -21,6 +21,7 @@ from ..graph.time_dependence import dependences
 from ..run import lock
 from ..run.writer import Writer
 from ..temporal.clock.expiration import Dependence
+from ..temporal.decision import Invocation
 from ..temporal.sql.spark.errors import SparkError
 from ..temporal.sql.text.dialect import quote
 from ..temporal.sql.text.identifiers import folded
@@ -70,6 +71,9 @@ class RunOperations(metaclass=AdapterMeta):
         raise NotImplementedError  # defined by the adapter
 
     def _begun(self, node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, full_refresh: bool) -> Writer:
+        raise NotImplementedError  # defined by the adapter
+
+    def _invocation(self, warehouse: Warehouse, as_of: int, full_refresh: bool) -> Invocation:
         raise NotImplementedError  # defined by the adapter
 
     @property
@@ -216,8 +220,12 @@ class RunOperations(metaclass=AdapterMeta):
         """The parts of inputs that a rebuild of a model would read."""
         warehouse = self._warehouse
         with as_dbt_errors():
-            target, config = self._model_of(nodes.named(model, graph))
-            return explain_run.as_table(explain_pushdown.explain(warehouse, target, config, self.connections.as_of()))
+            node = nodes.named(model, graph)
+            invocation = self._invocation(warehouse, self.connections.as_of(), True)
+            config, inputs = self._described(node, graph)
+            return explain_run.as_table(
+                explain_pushdown.explain(warehouse, self._target_of(node), config, invocation, inputs)
+            )
 
     @available
     def temporal_explain(self, model: str, graph: Mapping[str, Any], full_refresh: bool = False) -> tables.Table:

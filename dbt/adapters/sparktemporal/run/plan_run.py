@@ -21,11 +21,11 @@ from ..errors import ForeignRelation, TemporalError
 from ..inputs.changing.capture import Capture, capture_inputs
 from ..inputs.changing.query_fingerprint import Routines
 from ..inputs.views.stacked import changes
-from ..inputs.views.upstream import inline_upstreams
+from ..inputs.views.upstream import as_captured, inline_upstreams, latest
 from ..temporal.clock.expiration import Dependence, Expiry, Scheduled, earliest
 from ..temporal.clock.expiration import expiry as expiry_of
 from ..temporal.clock.schedule import Refreshes
-from ..temporal.decision import RESTARTED, WAITING, DecisionContext, Invocation, changed_rows, decide, rebuild
+from ..temporal.decision import RESTARTED, WAITING, Decision, DecisionContext, Invocation, changed_rows, decide, rebuild
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.longest_view import worst
@@ -269,6 +269,34 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
     plan = plans.analyzed(warehouse.explain(sql))
     below = warehouse.stack.states.values() if warehouse.stack else ()
     return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]
+
+
+def rebuilt(
+    warehouse: Warehouse,
+    target: ModelRelations,
+    state: State,
+    config: TemporalConfig,
+    invocation: Invocation,
+    inputs: Sequence[Dependence],
+) -> tuple[Warehouse, Model, Decision]:
+    """What a rebuild of a committed model would do by its present config, for explanations.
+
+    (the warehouse that knows the temporal views below, the committed text as a model, the decision of the rebuild).
+    inputs: the relations that the model reads, as far as dbt knows.
+    """
+    warehouse = as_captured(warehouse, state)
+    states = warehouse.stack.states if warehouse.stack else {}
+    as_of = latest(target.model, states, invocation.as_of)
+    invocation = replace(invocation, as_of=as_of, settings=state.settings, full_refresh=True)
+    refreshes = config.refreshes(state.refreshes, as_of)
+    first = refreshes.last(as_of) if refreshes else as_of
+    model = understand(warehouse, state.written, state.settings, invocation.version, first, state, config.aggregates)
+    expiry = _expiry(warehouse, model, config.expiration, inputs, as_of, refreshes)
+    grounds = _grounds(warehouse.stack, model, config, invocation, expiry, refreshes, None)
+    decision = decide(target.model, state, grounds)
+    if warehouse.stack:
+        warehouse = warehouse.over(warehouse.stack.at(target.model, decision.as_of))
+    return warehouse, model, decision
 
 
 # -- plan --

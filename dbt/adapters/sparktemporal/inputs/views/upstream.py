@@ -77,8 +77,8 @@ def latest(model: str, states: Mapping[str, State], as_of: int) -> int:
     Raises TemporalError for a frontier CLOCK_SKEW_MS or more after `as_of`, whatever the other frontiers are.
     """
     for name, state in states.items():
-        _refuse_earlier(model, name, state, as_of, CLOCK_SKEW_MS)
-    return max(as_of, *(state.frontier for state in states.values()))
+        _refuse_earlier(model, name, state, as_of)
+    return max([as_of, *(state.frontier for state in states.values())])
 
 
 def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
@@ -118,10 +118,10 @@ def _known(model: str, name: str, state: State | None) -> State:
     return state
 
 
-def _refuse_earlier(model: str, name: str, state: State, clock: int, skew: int) -> None:
-    """Refuse a clock (ms) that is `skew` or more before the frontier of a temporal view."""
+def _refuse_earlier(model: str, name: str, state: State, clock: int) -> None:
+    """Refuse a clock (ms) that is CLOCK_SKEW_MS or more before the frontier of a temporal view."""
     inner = identifiers.parts(name)[-1]
-    if state.frontier - clock >= skew:
+    if state.frontier - clock >= CLOCK_SKEW_MS:
         raise Explained(
             "ST413",
             f"a run of {model} at {format_instant(clock)}, before the last change captured by its input "
