@@ -132,7 +132,7 @@ def test_explain_pushdown(project: Project) -> None:
     text = " ".join("\n".join(told).split())
     assert "| m | a rebuild at 2024-03-01 12:00:00.000 UTC that expires at 2024-03-02 12:00:00.000 UTC" in text
     assert f"c0 | mz_now() < ts | | pushdown | c0 | -> ts >= timestamp_millis({T0})" in text
-    assert "c0 | mz_now() < CAST(payload AS TIMESTAMP) | | pushdown | c0 | -> nothing about a single column" in text
+    assert "c0 | mz_now() < cast(payload as timestamp) | | pushdown | c0 | -> nothing about a single column" in text
     assert "| input | spark_catalog" in text and "25 files" in text and "of it in partitions that can match" in text
     assert "PartitionFilters: [isnotnull(day" in text and "PushedFilters: [IsNotNull(ts), GreaterThan" in text
     project.model("late", f"select id from {project.schema}.events where mz_now() < day")

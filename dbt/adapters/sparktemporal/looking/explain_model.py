@@ -43,7 +43,7 @@ def explain(
         settings = {**warehouse.settings(), ZONE: zone}
         model = understand(warehouse, sql, settings, warehouse.version(), as_of, None, "groups")
         written = clock_text.written_at(model.written, model.calls, f"{as_of}L")
-        columns = tuple((name, kind) for name, kind in warehouse.describe(written))
+        columns = tuple(warehouse.describe(written))
         expiration = None if offset is None else as_of + offset
         return "\n".join(_lines(model, target, _state(model, columns, target, as_of, expiration)))
 
@@ -70,8 +70,7 @@ def _lines(model: Model, target: ModelRelations, state: State) -> Iterator[str]:
         yield f"-- warning: all rows of {full_stores.listed(model)} are kept: {full_stores.why(model)}"
         yield f"-- to keep less: {full_stores.instead(model)}"
     for core in model.cores:
-        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
-        yield f"\n== core {core.name}: {'rows' if core.sums is None else 'groups'} of {stored}"
+        yield f"\n== core {core.name}: {core.form}"
         yield f"{render(core.core.query)};"
     yield "\n== residual, evaluated by each read"
     yield f"{model.residual};"

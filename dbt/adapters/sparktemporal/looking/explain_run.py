@@ -68,10 +68,8 @@ def _numbers(run: Writer) -> dict[tuple[str, str], dict[str, Any]]:
 def _kept(run: Writer) -> Iterator[Row]:
     """Rows about what is kept: the form of each core, the residual, notes, full stores, the expiration."""
     for core in run.plan.model.cores:
-        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
-        form = "rows" if core.sums is None else "groups"
         why = f"; {core.core.kept}" if core.core.kept else ""
-        yield "kept", core.name, f"{form} of {stored}{why}"
+        yield "kept", core.name, f"{core.form}{why}"
     residual = clock_text.with_clock(parse(run.plan.model.residual), lambda kind: expression("mz_now()"))
     yield "kept", "residual", render(residual)
     for note in run.plan.model.notes:

@@ -72,7 +72,7 @@ UNREADABLE, NOT_RUN, ANSWERS = "cannot be read", "has not run", "answers"
 EXPIRED, RESTARTS = "expired, reads raise", "answers; the next run rebuilds it"
 
 
-def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str, displaced: Sequence[str] = ()) -> None:
+def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str, displaced: Sequence[str]) -> None:
     """Commit, under the model's lock, that the next run rebuilds the model. Nothing else changes.
 
     displaced: the runs whose lock was taken over.

@@ -210,10 +210,10 @@ def comparing(listing: str, before: str) -> str:
         f"FROM (\n{both}\n)\n"
         f"GROUP BY file"
     )
-    now = "nullif(is, '')"
+    was, now = "nullif(was, '')", "nullif(is, '')"
     return (
         f"SELECT count_if(was <> '' AND is <> was), count_if(was = ''), count_if(was <> ''),\n"
-        f"  coalesce(sum(old_entries), 0), coalesce(sum(old_size), 0), {_hash('nullif(was, ' + repr('') + ')')},\n"
+        f"  coalesce(sum(old_entries), 0), coalesce(sum(old_size), 0), {_hash(was)},\n"
         f"  coalesce(sum(new_entries), 0), coalesce(sum(new_size), 0), {_hash(now)},\n"
         f"  to_json(slice(flatten(array_sort(collect_list(IF(was = '', entries, NULL)))), 1, {MOST_FILES + 1})),\n"
         f"  {_entries(now)}\n"

@@ -277,8 +277,8 @@ def count_rows(
     read: Mapping[str, delta_query.TableDelta | None],
     seen: Mapping[str, Input],
     sizes: Mapping[str, int | None],
-    stacked: Container[str] = (),
-    few: Container[str] = (),
+    stacked: Container[str],
+    few: Container[str],
 ) -> tuple[dict[str, int], dict[str, str]]:
     """(relation -> the number of rows to read, small relation -> a query of this number).
 

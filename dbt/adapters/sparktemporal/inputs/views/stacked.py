@@ -31,6 +31,7 @@ from ...temporal.sql.spark import plans
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import parse, quote, render
 from ...temporal.sql.text.identifiers import folded
+from ...temporal.sql.text.splices import spliced
 from .expansion import Closed, Made, check_meaning, made, same_columns
 
 #: the alias of a view's text begins so, and the view's name follows
@@ -170,7 +171,4 @@ def _named_alone(view: Made, prefix: str) -> str:
             replace(table.this, f"{quote(view.schema)}.{quote(table.name)}")
     for cte in view.tree.find_all(exp.CTE):
         replace(cte.args["alias"].this, quote(prefix + cte.alias.lower()))
-    text = view.text
-    for start, end, by in sorted(edits, reverse=True):
-        text = text[:start] + by + text[end:]
-    return text
+    return spliced(view.text, sorted(edits))

@@ -74,7 +74,7 @@ def quotient(one: Typed, other: Typed, kind: Kind, dialect: Dialect) -> str | No
     more = kind.scale + right.scale - left.scale
     if QUOTIENTS in dialect.lacks or more < 0 or left.digits + more > 36 or right.digits > 36:
         return None
-    up, down = f"(abs({_digits(a, left)}) * CAST('1{'0' * more}' AS HUGEINT))", f"abs({_digits(b, right)})"
+    up, down = f"(abs({_digits(a)}) * CAST('1{'0' * more}' AS HUGEINT))", f"abs({_digits(b)})"
     whole = f"((2 * {up} + {down}) // (2 * {down}))"
     sign = f"CASE WHEN ({a} < 0) <> ({b} < 0) THEN '-' ELSE '' END"
     if not kind.scale:
@@ -84,6 +84,6 @@ def quotient(one: Typed, other: Typed, kind: Kind, dialect: Dialect) -> str | No
     return f"CAST({sign} || CAST({whole} // {unit} AS VARCHAR) || '.' || {after} AS {dialect.type(kind)})"
 
 
-def _digits(value: str, kind: Kind) -> str:
+def _digits(value: str) -> str:
     """All digits of an exact number, as a whole number."""
     return f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"

@@ -20,7 +20,7 @@ Query = tuple[str, list[tuple[str, Kind]]]
 Columns = Sequence[tuple[str, str]]
 
 _TRANSLATED = {
-    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "kind", "hint",
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "hint",
     "with_",
 }  # fmt: skip
 _JOINS = {("", ""), ("", "INNER"), ("", "CROSS"), ("LEFT", ""), ("LEFT", "OUTER"), ("LEFT", "SEMI"), ("LEFT", "ANTI")}
@@ -99,7 +99,7 @@ class _Queries:
         return f"({one})\n{word}\n({other})", columns
 
     def _select(self, node: exp.Select, above: Expressions | None) -> Query:
-        if has_other_parts(node, _TRANSLATED) or node.args.get("kind"):
+        if has_other_parts(node, _TRANSLATED):
             raise refusal(node, "a clause of it is not translated")
         sources: dict[str, Mapping[str, Kind]] = {}
         env = Expressions(self._session, sources, above, self._further)

@@ -106,6 +106,12 @@ class TypedCore:
         groups = self.core.groups
         return None if groups is None else tuple((s.name, s.type.lower()) for s in groups.sums)
 
+    @property
+    def form(self) -> str:
+        """What is stored of the core, in words."""
+        columns = ", ".join(f"{name} {kind}" for name, kind in (*self.stored, *(self.sums or ())))
+        return f"{'rows' if self.sums is None else 'groups'} of {columns}"
+
 
 def with_operands(core: Core) -> exp.Query:
     """The query of a core, with the operands of its comparisons and the row expressions of its condition as columns."""
