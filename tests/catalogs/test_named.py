@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.over_time.reads import matches_source
 from support.flights import build_flights
 from support.instants import T0
 from support.named_catalogs import NESSIE, PLAIN
@@ -242,6 +244,45 @@ def test_a_clone(events: Project) -> None:
             assert events.rows(f"SELECT n FROM {dev}.n") == events.rows(oracle)
     finally:
         events.drop_schema(dev)
+
+
+def matches(project: Project, model: str) -> None:
+    """The model is its source before and after each of its boundaries, and its pushdown is explained."""
+    warehouse, target = Warehouse(project.rows), project.target(model)
+    instants = [T0 + by for by in (0, 4999, 5000, 5001)]
+    assert project.rows(matches_source(warehouse, target, instants, 0, T0, 12)) == []
+    told = project.dbt("run-operation", "temporal_explain_pushdown", "--args", f"{{model: {model}}}", now=T0).text
+    assert f"-> ts >= timestamp_millis({T0 + 1000})" in told
+
+
+def test_capitals_in_the_name_of_a_temporal_view_below(snapshots: Project) -> None:
+    """The catalog finds names as they were written, and a state remembers them without case."""
+    snapshots.model("Recent", f"select id, ts from {snapshots.schema}.events where mz_now() < ts")
+    snapshots.model("Over", "select id from {{ ref('Recent') }} where mz_now() < ts - interval 1 second")
+    snapshots.run(now=T0)
+    matches(snapshots, "Over")
+
+
+def test_a_temporal_view_of_another_catalog_below(snapshots: Project) -> None:
+    """The chains of such a view are in its own catalog: a view in the session's own catalog has its rows."""
+    schema, here = snapshots.schema, snapshots.connection["catalog"]
+    snapshots.model("m", f"select id, ts from {schema}.events where mz_now() < ts")
+    snapshots.run(now=T0)
+    as_it_was = (snapshots.path / "profiles.yml").read_text()
+    profiles = json.loads(as_it_was)
+    del profiles["proj"]["outputs"]["dev"]["catalog"]
+    snapshots.write("profiles.yml", json.dumps(profiles))
+    snapshots.sql(f"CREATE DATABASE spark_catalog.{schema}")
+    try:
+        snapshots.sql("USE spark_catalog")
+        snapshots.sql(f"CREATE VIEW spark_catalog.{schema}.m AS SELECT * FROM {here}.{schema}.m")
+        snapshots.model("over", "select id from {{ ref('m') }} where mz_now() < ts - interval 1 second")
+        snapshots.run("-s", "over", now=T0)
+        matches(snapshots, "over")
+    finally:
+        snapshots.sql(f"DROP DATABASE spark_catalog.{schema} CASCADE")
+        snapshots.sql(f"USE {here}")
+        snapshots.write("profiles.yml", as_it_was)
 
 
 def test_the_flights(events: Project, tmp_path: Path) -> None:

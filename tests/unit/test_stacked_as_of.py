@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs.views import upstream
+from dbt.adapters.sparktemporal.temporal.sql.text.identifiers import Identifiers
 from support.instants import T0
 
 SECOND = 1000
@@ -28,3 +29,26 @@ def test_the_order_of_inputs_decides_nothing(ahead: tuple[int, ...]) -> None:
     (one,) = said
     late = "ST413 found: a run of m at 2024-03-01 12:00:00.000 UTC, before the last change captured by its input "
     assert one == T0 + 59 * SECOND if max(ahead) < 60 else str(one).startswith(f"{late}i{max(ahead)}, ")
+
+
+@pytest.mark.parametrize(
+    ("key", "beside", "found"),
+    [
+        ("prod.m", "`Prod`", ("`Prod`", "M")),
+        ("prod.m", "`dev`", ("`Prod`", "M")),
+        ("lake.prod.m", "`prod`", ("`lake`.`Prod`", "M")),
+        ("here.prod.m", "`Prod`", ("`Prod`", "M")),
+        ("`b.c`.m", "`dev`", ("`b.c`", "m")),
+    ],
+)
+def test_a_key_is_found_in_any_case_and_catalog(key: str, beside: str, found: tuple[str, str]) -> None:
+    """Keys of three parts, and a catalog that finds names only as they were written."""
+    asked: list[str] = []
+    warehouse: Any = SimpleNamespace(
+        catalog=lambda: "here",
+        rows=lambda sql: asked.append(sql) or [("dev",), ("Prod",)],
+        beginning=lambda schema, prefix, suffix: Identifiers(["M__live"] if "Prod" in schema else []),
+    )
+    there = upstream._as_written(warehouse, key, beside)
+    assert (there.schema, there.model) == found
+    assert set(asked) <= {"SHOW SCHEMAS", "SHOW SCHEMAS IN `lake`"}

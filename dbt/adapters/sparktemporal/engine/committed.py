@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..errors import Explained
 from ..plurals import quantity
@@ -28,8 +29,13 @@ def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[
 
 
 def state_of(warehouse: Warehouse, target: ModelRelations, text: str) -> State:
-    """The state in the text of a live view, or in the table that the text names."""
-    return extract(text, target.model, lambda table: _packed(warehouse, target.table(table)))
+    """The state in the text of a live view, or in the table that the text names.
+
+    A commit names its schema without the current catalog. In a session in another catalog that is another schema.
+    """
+    state = extract(text, target.model, lambda table: _packed(warehouse, target.table(table)))
+    schema, written = identifiers.parts(target.schema), identifiers.parts(state.schema)
+    return state if len(schema) == len(written) else replace(state, schema=target.schema)
 
 
 def state_before(warehouse: Warehouse, state: State, epoch: Epoch) -> State:

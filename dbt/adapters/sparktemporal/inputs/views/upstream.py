@@ -16,9 +16,10 @@ from ...temporal.diffs.input_state import ChainId, Tracking
 from ...temporal.diffs.state import State
 from ...temporal.ivm.inlining import inlined
 from ...temporal.ivm.stack import Stack, chains_of
+from ...temporal.sql.spark import plans
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import quote
-from ...temporal.sql.text.identifiers import Identifiers
+from ...temporal.sql.text.identifiers import Identifiers, folded
 from . import stacked
 
 
@@ -86,12 +87,27 @@ def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
     states = {}
     for name, fingerprint in state.inputs.items():
         if fingerprint.tracking is Tracking.STACKED:
-            schema, model = identifiers.parts(name)
-            inner = read_state(warehouse, ModelRelations(quote(schema), model))
+            inner = read_state(warehouse, _as_written(warehouse, name, state.schema))
             states[name] = _known(state.model, name, inner)
     if not states:
         return warehouse
     return warehouse.over(_stack(warehouse, states, state, state.frontier).at(state.model, state.frontier))
+
+
+def _as_written(warehouse: Warehouse, key: str, beside: str) -> ModelRelations:
+    """The relations of a temporal view by its key, which has no case, in names as the catalog may have kept them.
+
+    beside: the schema of the model above (quoted), where most of its inputs are.
+    """
+    found = ModelRelations.of(key, warehouse.catalog())
+    schema = beside
+    if folded(found.schema) != folded(beside):
+        *above, last = identifiers.parts(found.schema)
+        listed = warehouse.rows("SHOW SCHEMAS" + (f" IN {'.'.join(map(quote, above))}" if above else ""))
+        known = Identifiers(identifiers.parts(str(row[0]))[-1] for row in listed)
+        schema = ".".join(map(quote, [*above, known.find(last) or last]))
+    live = warehouse.beginning(schema, found.model, plans.LIVE).find(found.model + plans.LIVE)
+    return ModelRelations(schema, found.model if live is None else live[: -len(plans.LIVE)])
 
 
 def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None, as_of: int) -> Stack:
