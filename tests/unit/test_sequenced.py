@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.sparktemporal.over_time.sequenced.ctes_inline import without_ctes
+from dbt.adapters.sparktemporal.over_time.sequenced.histories import Range
+from dbt.adapters.sparktemporal.over_time.sequenced.output import Output
 from dbt.adapters.sparktemporal.over_time.sequenced.row_by_row import with_times
 from dbt.adapters.sparktemporal.over_time.sequenced.sequenced import sequenced
+from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
+from support.instants import DAY, HOUR
+from support.states import a_state
 
 CORES = {"mz_core_c0": ["id", "k"], "mz_core_c1": ["k", "nm"]}
 X = "(SELECT `id`, `k`, `mz_seq_t` AS mz_seq_t_0 FROM mz_core_c0) AS x"
@@ -57,3 +65,30 @@ def test_row_by_row(residual: str) -> None:
     assert flat is not None
     found = with_times(flat, CORES)
     assert (None if found is None else render(found)) == ROW_BY_ROW[residual]
+
+
+def points(first: int, last: int, refreshes: Refreshes) -> list[int]:
+    """The instants at which an output that reads the clock is evaluated, from the literals of their query."""
+    state = replace(a_state(), residual="SELECT id, mz_now_bigint() AS t FROM mz_core_c0", refreshes=refreshes)
+    query = Output(state, Range(first, last, refreshes)).edge_points()
+    assert len(query) < 400  # what has no end in the query has none in Spark
+    listed = [int(t) for t in re.findall(r"(-?[0-9]+)L", " ".join(re.findall(r"array\((.*?)\)", query)))]
+    for steps in re.findall(r"sequence\((.*?)\)", query):
+        begins, ends, step = (int(t) for t in re.findall(r"(-?[0-9]+)L", steps))
+        assert begins <= ends  # Spark refuses another order
+        listed += range(begins, ends + 1, step)
+    return sorted(set(listed))
+
+
+@pytest.mark.parametrize("also", [(), (7,), (3, 20, 21, 30), (-5, 50)])
+@pytest.mark.parametrize("anchor", [0, 7, -3])
+@pytest.mark.parametrize("last", [3, 9, 10, 20, 35])
+def test_an_output_that_reads_the_clock_changes_at_refreshes(last: int, anchor: int, also: tuple[int, ...]) -> None:
+    refreshes = Refreshes(10, anchor, also)
+    seen = {refreshes.next(t) for t in range(4, last + 1)} | {3}
+    assert points(3, last, refreshes) == sorted(t for t in seen if t <= last)
+
+
+def test_refreshes_are_no_milliseconds() -> None:
+    """A month of refreshes is 721 instants: its milliseconds are more than an array of Spark holds."""
+    assert len(points(0, 30 * DAY, Refreshes(HOUR, 0))) == 721

@@ -182,15 +182,19 @@ class Output:
         return replace(self, within=replace(self.within, last=last))
 
     def edge_points(self) -> str:
-        """A query of the instants (`mz_seq_t`) at which the output is evaluated for its updates; some come twice."""
+        """A query of the instants (`mz_seq_t`) at which the output is evaluated for its updates."""
         first, last = self.within.first, self.within.last
         if not self.reads_clock:
-            return f"SELECT {first}L AS mz_seq_t\nUNION\n{self.points()}"
-        each = f"SELECT explode(sequence({first}L, {last}L)) AS mz_seq_t"
-        if self.within.refreshes is None:
-            return each
-        seen = f"SELECT DISTINCT {self.within.seen('mz_seq_t')} AS mz_seq_t\nFROM {nested(each, 'mz_each')}"
-        return f"SELECT mz_seq_t\nFROM {nested(seen, 'mz_seen')}\nWHERE mz_seq_t <= {last}L"
+            return f"SELECT {first}L AS mz_seq_t\nUNION\nSELECT mz_seq_t\nFROM {nested(self.points(), 'mz_points')}"
+        refreshes = self.within.refreshes
+        if refreshes is None:
+            return f"SELECT explode(sequence({first}L, {last}L)) AS mz_seq_t"
+        beside = (f"{t}L" for t in (first, *refreshes.also) if first <= t <= last)
+        found = f"SELECT explode(array({', '.join(beside)})) AS mz_seq_t"
+        regular = replace(refreshes, also=()).next(first)
+        if regular <= last:
+            found += f"\nUNION\nSELECT explode(sequence({regular}L, {last}L, {refreshes.every}L))"
+        return found
 
     def edges(self) -> str:
         """A query of the output over time: columns, mz_from, mz_until.
