@@ -23,7 +23,8 @@ ROW_BY_ROW = {
     "last_seen": "select h, max(lo) as latest from {e} group by h having {now} < max(lo)",
     "once": f"select distinct h, k from {{e}} where {WINDOW}",
     "unnamed": LIVE + "select h, count(*) as n from live group by h union all select -1, count(*) from soon",
-    "by_map": LIVE + "select map(k, h) as m, count(*) as n from live where k is not null group by map(k, h)",
+    "by_map": LIVE + "select map(k, h) as m, a, s, count(*) as n from (select *, array(map(h, map(k, v))) as a, "
+    "named_struct('m', map(k, h)) as s from live where k is not null) group by map(k, h), a, s",
     "all_of_some": LIVE + "select k, count(*) as n from soon group by all",
     "few": f"select h, id, v, price from {{e}} where {WINDOW} and h = 0 and id < 2",
     "bare": f"select k from {{e}} where {WINDOW}",

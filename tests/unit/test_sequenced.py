@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.sparktemporal.over_time.sequenced.ctes_inline import without_ctes
-from dbt.adapters.sparktemporal.over_time.sequenced.histories import Range
+from dbt.adapters.sparktemporal.over_time.sequenced.histories import Range, partition
 from dbt.adapters.sparktemporal.over_time.sequenced.output import Output
 from dbt.adapters.sparktemporal.over_time.sequenced.row_by_row import with_times
 from dbt.adapters.sparktemporal.over_time.sequenced.sequenced import sequenced
@@ -65,6 +65,16 @@ def test_row_by_row(residual: str) -> None:
     assert flat is not None
     found = with_times(flat, CORES)
     assert (None if found is None else render(found)) == ROW_BY_ROW[residual]
+
+
+def test_groups_are_told_apart_by_any_key() -> None:
+    """A PARTITION BY takes no maps, wherever in a key they are."""
+    keys = [("k", "int"), ("m", "map<string,int>"), ("a", "array<map<int,int>>"), ("s", "struct<m:map<int,int>>")]
+    assert partition(keys) == (
+        "PARTITION BY `k`, map_entries(`m`), transform(`a`, mz_e0 -> map_entries(mz_e0)), "
+        "IF(`s` IS NULL, NULL, struct(map_entries(`s`.`m`))) "
+    )
+    assert partition([]) == ""
 
 
 def points(first: int, last: int, refreshes: Refreshes) -> list[int]:

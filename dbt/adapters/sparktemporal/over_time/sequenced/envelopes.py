@@ -17,6 +17,7 @@ from ...errors import Refusal, raised
 from ...temporal.diffs.intervals_sql import Columns, nested
 from ...temporal.sql.text.dialect import quote, string_literal
 from ...temporal.sql.text.identifiers import folded
+from .histories import partition
 
 DIFFS, UPSERT, DEBEZIUM = "diffs", "upsert", "debezium"
 ENVELOPES = (DIFFS, UPSERT, DEBEZIUM)
@@ -37,7 +38,8 @@ def by_key(
     later_than: the stamp (ms) of the snapshot, to leave the snapshot out; None to keep the snapshot.
     last: only the last update of each key. nulls: whether a key may be NULL, which a MERGE never finds.
     """
-    keys = ", ".join(quote(n) for n, _ in columns if folded(n) in {folded(k) for k in key})
+    found = [(n, kind) for n, kind in columns if folded(n) in {folded(k) for k in key}]
+    keys, each = ", ".join(quote(n) for n, _ in found), partition(found)
     row = f"named_struct({', '.join(f'{string_literal(n)}, {quote(n)}' for n, _ in columns)})"
     changed = (
         f"SELECT {keys}, mz_timestamp, any_value(mz_definite) AS mz_definite,\n"
@@ -46,16 +48,14 @@ def by_key(
         f"  any_value({row}) FILTER (WHERE mz_diff > 0) AS mz_seq_after\n"
         f"FROM {nested(updates, 'mz_updates')}\nGROUP BY {keys}, mz_timestamp"
     )
-    following = f", lead(mz_timestamp) OVER (PARTITION BY {keys} ORDER BY mz_timestamp) AS mz_seq_next" if last else ""
+    following = f", lead(mz_timestamp) OVER ({each}ORDER BY mz_timestamp) AS mz_seq_next" if last else ""
     running = (
-        f"SELECT *, sum(mz_seq_more) OVER (PARTITION BY {keys} ORDER BY mz_timestamp) AS mz_seq_rows{following}\n"
+        f"SELECT *, sum(mz_seq_more) OVER ({each}ORDER BY mz_timestamp) AS mz_seq_rows{following}\n"
         f"FROM {nested(changed, 'mz_changed')}"
     )
     # the first such instant of the key, wherever in the range it is
     several_at = "min(CASE WHEN mz_seq_rows > 1 OR mz_seq_come > 1 THEN mz_timestamp END)"
-    checked = (
-        f"SELECT *, {several_at} OVER (PARTITION BY {keys}) AS mz_seq_several_at\nFROM {nested(running, 'mz_running')}"
-    )
+    checked = f"SELECT *, {several_at} OVER ({each[:-1]}) AS mz_seq_several_at\nFROM {nested(running, 'mz_running')}"
     shown = ", ', ', ".join(f"{string_literal(k + ': ')}, coalesce(CAST({quote(k)} AS STRING), 'NULL')" for k in key)
     message = string_literal(raised("ST006", f"the unique_key of {model} has several rows at one instant: "))
     several = f"raise_error(concat({message}, {shown}, ' at ', mz_seq_several_at, ' ms')) IS NULL"

@@ -24,6 +24,7 @@ from ...temporal.diffs.intervals_sql import DAMAGED, Columns, nested, no_rows
 from ...temporal.diffs.state import CoreState
 from ...temporal.diffs.stores import store_of
 from ...temporal.rewrite.linear_aggregates import COUNT
+from ...temporal.sql.spark.identity import identity
 from ...temporal.sql.text.dialect import quote
 from .axis import Axis
 
@@ -147,7 +148,7 @@ def _of_groups(core: CoreState, sources: list[str], within: Range) -> str:
         f"SELECT {keys}sum(mz_diff) OVER mz_group AS {COUNT}{sums}, "
         f"mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_group AS mz_until\n"
         f"FROM {nested(store.consolidated(_stored(core, sources, within)), 'mz_updates')}\n"
-        f"WINDOW mz_group AS ({_partition(comparable(core.columns))}ORDER BY mz_timestamp)"
+        f"WINDOW mz_group AS ({partition(core.columns)}ORDER BY mz_timestamp)"
     )
     names = "".join(f", {quote(n)}" for n, _ in store.sums)
     return f"SELECT {keys}{NUMBER}{names}, mz_from, mz_until\nFROM {nested(totals, 'mz_totals')}\nWHERE {COUNT} <> 0"
@@ -176,13 +177,6 @@ def _of_total(core: CoreState, sources: list[str], within: Range) -> str:
     return f"SELECT {number}{names}, mz_from, mz_until\nFROM {nested(totals, 'mz_totals')}"
 
 
-def comparable(keys: Columns) -> str:
-    """The keys of groups for a PARTITION BY, which takes no maps. A map becomes the sorted list of its entries."""
-    parts = [
-        f"array_sort(map_entries({quote(n)}))" if kind.lower().startswith("map<") else quote(n) for n, kind in keys
-    ]
-    return "".join(f"{part}, " for part in parts)
-
-
-def _partition(keys: str) -> str:
-    return f"PARTITION BY {keys[:-2]} " if keys else ""
+def partition(keys: Columns) -> str:
+    """A PARTITION BY keys that a GROUP BY has made the same where they are equal; "" for none. It takes no maps."""
+    return f"PARTITION BY {', '.join(identity(keys).keys)} " if keys else ""

@@ -24,7 +24,7 @@ from ...temporal.rewrite.linear_aggregates import COUNT, NoSum, minus, whole
 from ...temporal.sql.names.scope import Describe, quote_name
 from ...temporal.sql.text.dialect import parse, quote, render
 from .axis import Axis
-from .histories import Part, comparable
+from .histories import Part, partition
 
 #: the output, as aggregates and keys read it
 OUTPUT = "mz_output"
@@ -71,10 +71,10 @@ class Totals:
         keys = [item.alias_or_name for item in self.rows.expressions[: self.groups.keys]]
         named = "".join(f"{quote(key)}, " for key in keys)
         kept = [(COUNT, "BIGINT"), *((s.name, s.type) for s in self.groups.sums)]
-        compared = comparable([(key, kinds.get(key, "")) for key in keys])
+        each = partition([(key, kinds.get(key, "")) for key in keys])
         cells = "\nUNION ALL\n".join(self._cells(named, axis, part, rows) for part, rows in parts.items())
         ctes = [("mz_seq_given", points), ("mz_cells", cells), ("mz_steps", _steps(named, kept))]
-        ctes += [("mz_running", _running(named, compared, kept)), ("mz_totals", _at_instants(named, kept, axis))]
+        ctes += [("mz_running", _running(named, each, kept)), ("mz_totals", _at_instants(named, kept, axis))]
         with_ = ",\n".join(f"{name} AS (\n{indent(sql, 2)}\n)" for name, sql in ctes)
         by = ", ".join([f"mz_seq_given.{given}", *self.group])
         side = "" if self.group else "LEFT "
@@ -116,9 +116,8 @@ def _steps(named: str, kept: Columns) -> str:
     )
 
 
-def _running(named: str, compared: str, kept: Columns) -> str:
+def _running(named: str, each: str, kept: Columns) -> str:
     sums = "".join(f",\n  {whole(f'sum({quote(n)}) OVER mz_key', kind)} AS {quote(n)}" for n, kind in kept)
-    each = f"PARTITION BY {compared[:-2]} " if compared else ""
     return (
         f"SELECT {named}mz_seq_place, lead(mz_seq_place) OVER mz_key AS mz_seq_next{sums}\n"
         f"FROM mz_steps\nWINDOW mz_key AS ({each}ORDER BY mz_seq_place)"
