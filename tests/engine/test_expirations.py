@@ -8,7 +8,9 @@ import time
 import pytest
 from pyspark.errors import PySparkException
 
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.over_time import forecast, reads
 from support.instants import DAY, HOUR, T0
 from support.project import Project
 
@@ -195,6 +197,59 @@ def test_expired_and_restarted(project: Project) -> None:
     told = project.run().of("m").adapter_response
     assert told["action"] == "restarted" and told["reason"].startswith("expired at ")
     assert (updates(project), project.rows("SELECT count(*) FROM {s}.m")) == (2000, [(1000,)])
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("aggregates", ["rows", "groups"])
+def test_a_shorter_expiration(project: Project, aggregates: str) -> None:
+    """Older chains keep ends after the new expiration, and the corrections written from then on have none."""
+    last = T0 + 10 * DAY
+    ends = [last - 1, last, last + 1, last + HOUR // 2, T0 + 20 * DAY, T0 + 40 * DAY]
+    rows = [(at, at, ends[at % len(ends)]) for at in range(60)]
+    project.sql("CREATE TABLE {s}.events (id BIGINT, k BIGINT, hi BIGINT)")
+    project.sql(f"INSERT INTO {{s}}.events VALUES {str(rows)[1:-1]}")
+    sources(project)
+    below = "select k, count(*) as n from {} where mz_now() < hi group by k"
+    below = below if aggregates == "groups" else "select id, k, hi from {} where mz_now() < hi"
+    events = "{{ source('raw', 'events') }}"
+    refreshed = {"refresh_every": "1 hour", "refresh_at": "2024-01-01 00:00:00"}
+
+    def model(name: str, expiration: str) -> None:
+        more = refreshed if name == "refreshed" else {}
+        project.model(name, below.format(events), aggregates=aggregates, expiration=expiration, **more)
+
+    for name in ("m", "refreshed"):
+        model(name, "30 days")
+    project.run(now=T0)
+    project.sql(f"INSERT OVERWRITE {{s}}.events VALUES {str([row for row in rows if row[0] % 4])[1:-1]}")
+    for name in ("m", "refreshed"):
+        model(name, "10 days")
+        over = "select * from {{ ref('" + name + "') }}"
+        project.model(f"over_{name}", over)
+        project.model(f"ahead_of_{name}", f"{over} where mz_now() >= timestamp_millis({last}L)")
+    now = T0 + DAY
+    told = project.run("-s", "m", "refreshed", now=now)
+    for name in ("m", "refreshed"):
+        assert told.of(name).adapter_response["action"] == "advanced"
+        assert project.state(name).expiration == last
+        assert sum(chain.negative for chain in project.state(name).chains) > 0
+        checked = reads.inconsistencies(Warehouse(project.rows), project.target(name))
+        assert project.rows(checked) == []
+    project.run("-s", "over_m", "ahead_of_m", "over_refreshed", "ahead_of_refreshed", now=now)
+    written = below.format("{s}.events").replace("mz_now()", "{t}L")
+    for name in ("m", "refreshed"):
+        until = project.state(name).answers_until
+        for t in (now, last - 1, last, until):
+            shown = t if name == "m" else t // HOUR * HOUR
+            expected = sorted(project.rows(written.replace("{t}", str(shown))))
+            assert (at(project, t, name), at(project, t, f"over_{name}")) == (expected, expected), (name, t)
+            assert at(project, t, f"ahead_of_{name}") == (expected if t >= last else [])
+        ahead = forecast.calendar(Warehouse(project.rows), project.target(name), 9, 1000, now)
+        found = [t for t, *_ in project.rows(f"SELECT * FROM {ahead}")]
+        assert found == [t for t in (last - 1, last) if name == "m" or t == last], name
+        counts = forecast.forecast(Warehouse(project.rows), project.target(name), "6 hours", None, "count(*)", now)
+        for t, _, n in project.rows(f"SELECT * FROM {counts}"):
+            assert n == len(project.rows(written.replace("{t}", str(t)))), (name, t)
 
 
 # ---- restarts -------------------------------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ THIRD = {
     "thirds": "select h, count(*) as n from [soon_over] group by h",
     "both": "select s.h, s.id from [soon_over] s join [summed] m on m.h = s.h where m.n > 1",
 }
+#: from the longest to the shortest
+EXPIRATIONS = ["off", "2 minutes", "70 seconds"]
 EVERY = {**INNER, **OUTER, **THIRD}
 
 
@@ -69,6 +71,10 @@ def fill_in(project: Project, sql: str, now: str) -> str:
     return fill(project, sql, now, now)
 
 
+def model(project: Project, name: str, config: dict[str, str]) -> None:
+    project.model(name, written(project, name, "mz_now()").replace(f"{project.schema}.begun.", "begun."), **config)
+
+
 def needed(names: list[str]) -> list[str]:
     """The models and all below them, those first."""
     found: list[str] = []
@@ -80,12 +86,12 @@ def needed(names: list[str]) -> list[str]:
 
 def drive(project: Project, names: list[str], histories: int, runs: int, seed: int, instants: int) -> set[str]:
     """-> the ways in which the outer models learnt of changes."""
-    rng = random.Random(seed)
-    names = needed(names)
+    rng, shortened = random.Random(seed), random.Random(f"{seed} shortened")
+    names, configs = needed(names), {}
     for name in names:
-        config = {"expiration": rng.choice(["70 seconds", "2 minutes"])} if rng.random() < 0.4 else {}
-        config |= {"aggregates": "groups"} if rng.random() < 0.7 else {}
-        project.model(name, written(project, name, "mz_now()").replace(f"{project.schema}.begun.", "begun."), **config)
+        configs[name] = {"expiration": rng.choice(EXPIRATIONS[1:])} if rng.random() < 0.4 else {}
+        configs[name] |= {"aggregates": "groups"} if rng.random() < 0.7 else {}
+        model(project, name, configs[name])
     rows = {h: [event(rng, h) for _ in range(rng.choice([0, 1, 3, 6]))] for h in range(histories)}
     ways: set[str] = set()
     for run in range(runs):
@@ -93,6 +99,11 @@ def drive(project: Project, names: list[str], histories: int, runs: int, seed: i
         if run % 3 == 0:
             load_dim(project, rng)
         now = T0 + run * STEP
+        if run and shortened.random() < 0.5:
+            name = shortened.choice(names)
+            longer = EXPIRATIONS.index(configs[name].get("expiration", EXPIRATIONS[0]))
+            configs[name]["expiration"] = EXPIRATIONS[min(longer + 1, len(EXPIRATIONS) - 1)]
+            model(project, name, configs[name])
         if run > 1 and rng.random() < 0.3:
             restarted = rng.choice([n for n in names if n in INNER])
             project.run("--full-refresh", "-s", restarted, now=now)

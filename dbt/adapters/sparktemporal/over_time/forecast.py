@@ -136,4 +136,5 @@ def _ahead(warehouse: Warehouse, state: State, what: str, clock: int, until: int
             raise Refusal("ST623", f"{what} until {format_instant(until)}", "that is past", "an instant to come")
     session.refuse_other(warehouse, state, what, always=True)
     last = state.answers_until if until is None else until
-    return Output(state, Range(first, NEVER if last is None else last, state.refreshes))
+    # what is stored is right up to the expiration, and a model with refreshes answers for longer
+    return Output(state, Range(first, NEVER if last is None else answered(state, last), state.refreshes))

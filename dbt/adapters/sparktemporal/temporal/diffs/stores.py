@@ -120,16 +120,16 @@ class IntervalStore:
     def times(self, table: str) -> str:
         return f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}"
 
-    def violations(self, expiration: int | None, chain: Chain) -> tuple[str, str, str]:
-        late = f" OR mz_from > {expiration} OR mz_until > {expiration}" if expiration is not None else ""
+    def violations(self, chain: Chain) -> tuple[str, str, str]:
+        placed = ""
         if chain.edges_from is not None:
-            late += f" OR mz_bucket <> {buckets.ends('mz_until', chain.edges_from)}"
+            placed = f" OR mz_bucket <> {buckets.ends('mz_until', chain.edges_from)}"
         elif chain.bucketed:
-            late += f" OR mz_bucket < coalesce(mz_until, {buckets.NEVER}L)"
+            placed = f" OR mz_bucket < coalesce(mz_until, {buckets.NEVER}L)"
         return (
-            "an interval that is empty, unsigned, past the expiration, or in a bucket that is not its own",
+            "an interval that is empty, unsigned, or in a bucket that is not its own",
             "concat('[', mz_from, ', ', coalesce(CAST(mz_until AS STRING), 'open'), ') x ', mz_diff)",
-            f"mz_from IS NULL OR mz_diff IS NULL OR abs(mz_diff) <> 1 OR mz_until <= mz_from{late}",
+            f"mz_from IS NULL OR mz_diff IS NULL OR abs(mz_diff) <> 1 OR mz_until <= mz_from{placed}",
         )
 
 

@@ -42,7 +42,8 @@ def rows_of(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) 
     tables = [c.source(state.schema) for c in chains]
     bucketed = [table for table, c in zip(tables, chains) if c.bucketed]
     store = store_of(core)
-    stored = store.stored(tables, _from(state, as_of), None, bucketed)
+    # a chain may be older than an expiration that was shortened, and corrections have no end after the expiration
+    stored = store.stored(tables, _from(state, as_of), state.expiration, bucketed)
     # before the frontier, a correction begins at the instant of its run; later, at the instants of the corrected rows
     rows = store.consolidated(stored) if as_of >= state.frontier else over_time(stored, core.columns)
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
