@@ -74,10 +74,13 @@ def test_late_rows_of_several_cores(events: Project) -> None:
            f"select id, v, 0 from {t} where mz_now() < lo or mz_now() = hi")  # fmt: skip
     events.model("m", sql, store_late=True, aggregates="groups")
     events.run(now=T0)
+    empty = events.state("m").late
+    assert empty is not None and [name for name, _ in empty.shown] == events.columns("m__late")
     came(events, (4, "x", 500, 900), (5, "y", 500, 5000))
     events.run(now=T0 + 1000)
-    cores = events.state("m").cores
-    assert len(cores) == 3
+    cores, kept = events.state("m").cores, events.state("m").late
+    assert len(cores) == 3 and kept is not None and kept.tables and not kept.shown
+    assert [name for name, _ in empty.shown] == events.columns("m__late")
     found = late(events, "id, v, mz_core")
     assert len({row[-1] for row in found}) == 3
     assert sorted((row[:-1] for row in found), key=str) == [

@@ -25,7 +25,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.input_state import (
     as_json,
     of_json,
 )
-from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, State
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, Late, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_formats import FORMAT, payload_of, state_of_payload
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import Form, embed, extract
 from dbt.adapters.sparktemporal.temporal.rewrite.kept import Kept
@@ -74,7 +74,8 @@ def test_a_written_state_is_read_whole() -> None:
 
 
 def test_a_state_is_written_and_read() -> None:
-    state = written()
+    late = Late("0123456789ab", (("m__late_1", 3),), (("mz_run", "STRING"), ("k", "int")))
+    state = written().advanced(late=late)
     for form in (Form.INLINE, Form.PACKED):
         text = embed(state, "SELECT 1", form)
         assert f'"format":{FORMAT},"model":"m"' in text and extract(text, "m") == state

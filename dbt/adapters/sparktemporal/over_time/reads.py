@@ -94,7 +94,7 @@ def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
     if _without_view(warehouse, target) is None:
         return None
     tables = [target.table(name) for name, _ in state.late.tables]
-    columns = late_sql.columns({core.name: core.columns for core in state.cores})
+    columns = state.late.shown or late_sql.columns({core.name: core.columns for core in state.cores})
     return f"(\n{indent(late_sql.together(tables, columns), 2)}\n)"
 
 

@@ -83,9 +83,15 @@ def write(plan: RunPlan, missed: Sequence[str]) -> list[Statement]:
 
 def old(plan: RunPlan) -> Late:
     """The late rows of earlier runs; none where the columns of the model have changed."""
-    kept = plan.old.late if plan.old else None
-    now = late_sql.identity(late_sql.of_cores(plan.model.cores))
-    return kept if kept is not None and kept.columns == now else Late(now)
+    kept, none = plan.old.late if plan.old else None, _none(plan)
+    return kept if kept is not None and kept.tables and kept.columns == none.columns else none
+
+
+def _none(plan: RunPlan) -> Late:
+    """No late rows, with their columns where these are more than the keys of groups."""
+    columns = late_sql.of_cores(plan.model.cores)
+    is_grouped = any(core.sums is not None for core in plan.model.cores)
+    return Late(late_sql.identity(columns), (), tuple(late_sql.columns(columns)) if is_grouped else ())
 
 
 def tables_to_merge(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
@@ -122,7 +128,7 @@ def committed(plan: RunPlan, rows: int | None) -> Late | None:
     """
     if not plan.config.store_late and (plan.old is None or plan.old.late is None or plan.invocation.full_refresh):
         return None
-    before = Late(old(plan).columns) if plan.invocation.full_refresh else old(plan)
+    before = _none(plan) if plan.invocation.full_refresh else old(plan)
     if not rows:
         return before
     together = tables_to_merge(plan, rows)

@@ -89,6 +89,8 @@ class Late:
     columns: str
     #: (table, its rows), largest first
     tables: tuple[tuple[str, int], ...] = ()
+    #: (name, type): these columns, where neither a table nor the columns of the cores tell them
+    shown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def state_of_payload(payload: Mapping[str, Any]) -> State:
             "read_by": tuple(fields.get("read_by", ())),
             "refreshes": Refreshes.of_json(fields.get("refreshes")),
             "retired": _pairs(fields["retired"]),
-            "late": Late(fields["late"]["columns"], _pairs(fields["late"]["tables"])) if fields.get("late") else None,
+            "late": _late(fields["late"]) if fields.get("late") else None,
             "past": tuple(Epoch(**{**epoch, "chains": tuple(epoch["chains"])}) for epoch in fields.get("past", ())),
             "files": {name: tuple(map(tuple, listed)) for name, listed in fields.get("files", {}).items()},
         }
@@ -54,6 +54,10 @@ def _core(fields: Mapping[str, Any]) -> CoreState:
         None if fields["sums"] is None else _pairs(fields["sums"]),
         Kept(**fields["kept"]),
     )
+
+
+def _late(fields: Mapping[str, Any]) -> Late:
+    return Late(fields["columns"], _pairs(fields["tables"]), _pairs(fields.get("shown", ())))
 
 
 def _chain(fields: Mapping[str, Any]) -> Chain:
