@@ -67,7 +67,7 @@ def aggregate(rng: random.Random, columns: list[tuple[str, str]]) -> str:
     ]
     if kind in ("int", "bigint") or kind.startswith("decimal"):
         chosen += [f"sum(`{name}`)", f"sum(`{name}` * 2) + count(*)", f"avg(`{name}`)", f"max(`{name}`)"]
-    if not kind.startswith(("map", "array")):
+    if "map<" not in kind and not kind.startswith("array"):
         chosen += [f"min(`{name}`)", f"count(distinct `{name}`)"]
     return rng.choice(chosen)
 

@@ -12,7 +12,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import Explained, Refusal
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant, parse_instant
-from ..temporal.diffs.intervals_sql import indent, nested, no_rows
+from ..temporal.diffs.intervals_sql import enclosed, indent, nested, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.sql.text.identifiers import folded
 from .reads import answered, committed
@@ -97,7 +97,7 @@ def changes(warehouse: Warehouse, target: ModelRelations, request: Request) -> s
     if by_key:
         later_than = None if request.snapshot else as_of
         sql = envelopes.by_key(sql, state.model, state.columns, key, request.envelope, later_than)
-    return f"(\n{indent(sql, 2)}\n)"
+    return enclosed(sql)
 
 
 def updates(warehouse: Warehouse, over: Output, what: str, as_of: int, snapshot: bool, most: int) -> str:

@@ -27,7 +27,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Explained, Refusal
 from ..temporal.clock.instants import format_instant
-from ..temporal.diffs.intervals_sql import indent, nested, no_rows
+from ..temporal.diffs.intervals_sql import enclosed, nested, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.diffs.view_sql import read_at
 from ..temporal.sql.text.dialect import quote
@@ -83,7 +83,7 @@ def feed(
     if request.envelope == envelopes.DEBEZIUM:
         batch = 1 if consumer is None else consumer.batch + 1
         sql = f"SELECT *, {batch}L AS {continued.BATCH}\nFROM {nested(sql, 'mz_taken')}"
-    return f"(\n{indent(sql, 2)}\n)"
+    return enclosed(sql)
 
 
 def _sources(

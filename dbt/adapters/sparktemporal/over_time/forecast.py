@@ -10,7 +10,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant, parse_duration, parse_instant
-from ..temporal.diffs.intervals_sql import indent, nested
+from ..temporal.diffs.intervals_sql import enclosed, indent, nested
 from ..temporal.diffs.state import State
 from ..temporal.sql.text.dialect import string_literal
 from .aggregates import Wanted, by_totals, refuse_no_aggregate
@@ -50,7 +50,7 @@ def calendar(warehouse: Warehouse, target: ModelRelations, count: Any, most: Any
     elif reached is not None:
         ((found,),) = warehouse.rows(f"SELECT count(*) FROM {nested(sql, 'mz_found')}")
         sql = sql if found >= count else _next_changes(whole, clock, count)
-    return f"(\n{indent(sql, 2)}\n)"
+    return enclosed(sql)
 
 
 def _next_changes(over: Output, clock: int, count: int) -> str:
@@ -114,11 +114,8 @@ def of_state(warehouse: Warehouse, state: State, every: Any, until: Any, aggrega
             "a longer `every`, or an earlier `until`",
         )
     listed = f"SELECT explode(sequence({clock}L, {clock + (steps - 1) * step}L, {step}L)) AS mz_timestamp"
-    shown, instants = "mz_timestamp", [clock + at * step for at in range(steps)]
-    if state.refreshes is not None:
-        shown = f"greatest({state.refreshes.last_sql('mz_timestamp')}, {state.frontier}L)"
-        instants = [max(state.refreshes.last(t), state.frontier) for t in instants]
-    points = f"SELECT mz_timestamp, {shown} AS mz_seq_t\nFROM {nested(listed, 'mz_steps')}"
+    instants = [answered(state, clock + at * step) for at in range(steps)]
+    points = f"SELECT mz_timestamp, {state.shown_sql('mz_timestamp')} AS mz_seq_t\nFROM {nested(listed, 'mz_steps')}"
     rows = by_totals(warehouse, over, points, Wanted(what, "mz_timestamp", {"value": str(aggregate)}), instants)
     rows = rows or readable(warehouse, over, points, what, instants).summed_at(points, "mz_seq_t", str(aggregate))
     return (

@@ -20,7 +20,7 @@ from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
 from ..temporal.diffs import late_sql, readable_updates, view_sql
 from ..temporal.diffs.input_state import Fingerprint
-from ..temporal.diffs.intervals_sql import indent, nested
+from ..temporal.diffs.intervals_sql import enclosed, nested
 from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.ivm.stack import fingerprint_of
@@ -67,7 +67,7 @@ def now(warehouse: Warehouse, target: ModelRelations, instant: int | None) -> st
     if instant is not None:
         return at(warehouse, state, instant)
     session.refuse_other(warehouse, state, f"temporal_read of {state.model}")
-    return f"(\n{indent(view_sql.live_view(state), 2)}\n)"
+    return enclosed(view_sql.live_view(state))
 
 
 def updates(warehouse: Warehouse, target: ModelRelations) -> str | None:
@@ -75,7 +75,7 @@ def updates(warehouse: Warehouse, target: ModelRelations) -> str | None:
     state = _without_view(warehouse, target)
     if state is None:
         return None
-    return f"(\n{indent(readable_updates.as_updates(state.cores, state.schema), 2)}\n)"
+    return enclosed(readable_updates.as_updates(state.cores, state.schema))
 
 
 def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
@@ -95,7 +95,7 @@ def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
         return None
     tables = [target.table(name) for name, _ in state.late.tables]
     columns = state.late.shown or late_sql.columns({core.name: core.columns for core in state.cores})
-    return f"(\n{indent(late_sql.together(tables, columns), 2)}\n)"
+    return enclosed(late_sql.together(tables, columns))
 
 
 def _without_view(warehouse: Warehouse, target: ModelRelations) -> State | None:
@@ -123,7 +123,7 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
         state, what = before, f"{what} before its restart"
     t = answered(state, t)
     session.refuse_other(warehouse, state, what, is_live=before is None)
-    return f"(\n{indent(view_sql.read_at(state, t), 2)}\n)"
+    return enclosed(view_sql.read_at(state, t))
 
 
 def answered(state: State, t: int) -> int:

@@ -8,7 +8,7 @@ from ..engine import session
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
-from ..temporal.diffs.intervals_sql import indent, nested, no_rows
+from ..temporal.diffs.intervals_sql import enclosed, indent, nested, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.sql.text.dialect import quote
 from ..temporal.sql.text.helper_columns import is_reserved
@@ -56,19 +56,16 @@ def at(
     session.refuse_other(warehouse, state, what, always=True)
     ((first, last),) = warehouse.rows(f"SELECT min({clock}), max({clock}) FROM {relation}")
     if first is None:
-        return f"(\n{indent(_nothing(warehouse, state, relation, name, wanted), 2)}\n)"
+        return enclosed(_nothing(warehouse, state, relation, name, wanted))
     within = Range(answered(state, int(first)), answered(state, int(last)), state.refreshes)
-    shown = "mz_seq_given"
-    if state.refreshes is not None:
-        shown = f"greatest({state.refreshes.last_sql('mz_seq_given')}, {state.since}L)"
-    message = other_instants(what)
+    shown, message = state.shown_sql("mz_seq_given"), other_instants(what)
     checked = f"IF(mz_seq_given BETWEEN {first}L AND {last}L, {shown}, CAST(raise_error({message}) AS BIGINT))"
     given = f"SELECT DISTINCT {quote(name)}, {clock} AS mz_seq_given FROM {relation} WHERE {quote(name)} IS NOT NULL"
     points = f"SELECT {quote(name)}, {checked} AS mz_seq_t\nFROM {nested(given, 'mz_instants')}"
     names = ", ".join(quote(n) for n in (name, *(n for n, _ in state.columns)))
     over = Output(state, within)
     if wanted is not None:
-        return f"(\n{indent(aggregated(warehouse, over, points, wanted), 2)}\n)"
+        return enclosed(aggregated(warehouse, over, points, wanted))
     over = over if over.is_row_by_row else readable(warehouse, over, points, what)
     rows = over.at(points, "mz_seq_t")
     return f"(\n  SELECT {names}\n  FROM (\n{indent(rows, 4)}\n  ) AS mz_at\n)"

@@ -20,15 +20,13 @@ from enum import Enum
 from ...temporal.clock.schedule import Refreshes
 from ...temporal.diffs.groups_sql import NUMBER, GroupStore
 from ...temporal.diffs.intervals_read import over_time
-from ...temporal.diffs.intervals_sql import DAMAGED, Columns, nested, no_rows
+from ...temporal.diffs.intervals_sql import DAMAGED, TIMES, Columns, nested, no_rows
 from ...temporal.diffs.state import CoreState
 from ...temporal.diffs.stores import store_of
 from ...temporal.rewrite.linear_aggregates import COUNT
 from ...temporal.sql.spark.identity import identity
 from ...temporal.sql.text.dialect import quote
 from .axis import Axis
-
-TIMES: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
 
 
 class Part(Enum):
@@ -69,8 +67,7 @@ def history(core: CoreState, schema: str, within: Range, totals: bool = False) -
     sources = [c.source(schema) for c in core.chains]
     names = ", ".join(quote(n) for n, _ in core.read_columns)
     comma = f"{names}, " if names else ""
-    is_plain = core.sums is None and not any(c.negative for c in core.chains)
-    if within.part is Part.WHOLE and not is_plain:
+    if within.part is Part.WHOLE and not core.is_uncorrected:
         return no_rows((*core.read_columns, *TIMES))
     if totals and core.sums is not None and not core.columns:
         rows = _of_total(core, sources, within)
@@ -78,7 +75,7 @@ def history(core: CoreState, schema: str, within: Range, totals: bool = False) -
         return no_rows((*core.read_columns, *TIMES))
     elif core.sums is not None:
         rows = _of_groups(core, sources, within)
-    elif is_plain:
+    elif core.is_uncorrected:
         rows = _stored(core, sources, within)
     else:
         rows = over_time(_stored(core, sources, within), core.columns)
@@ -115,12 +112,11 @@ def _stored(core: CoreState, sources: list[str], within: Range) -> str:
     With an axis, the times of groups, and of intervals with corrections, are rounded up to instants of the axis.
     """
     first, last, axis = within.first, within.last, within.axis
-    is_plain = core.sums is None and not any(c.negative for c in core.chains)
-    if within.part is not None and is_plain:
+    if within.part is not None and core.is_uncorrected:
         sources = [f"(SELECT * FROM {source} WHERE {_of_part(within)})" for source in sources]
     bucketed = {source for source, chain in zip(sources, core.chains) if chain.bucketed}
     stored = store_of(core).stored(sources, first, last, bucketed)
-    if axis is None or is_plain:
+    if axis is None or core.is_uncorrected:
         return stored
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
     if core.sums is not None:

@@ -20,7 +20,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from ...errors import Refusal
-from ...temporal.diffs.intervals_sql import Columns, indent, nested, no_rows, pretty
+from ...temporal.diffs.intervals_sql import UPDATE, Columns, indent, nested, no_rows, pretty
 from ...temporal.diffs.state import State
 from ...temporal.diffs.view_sql import grouped_cores, inline_upstreams, read_at
 from ...temporal.predicates.clock_text import reads_clock
@@ -35,7 +35,7 @@ from .row_by_row import with_times
 from .sequenced import INSTANT, POINTS, sequenced
 
 #: the columns of an update before its data
-COLUMNS: Columns = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"), ("mz_definite", "BOOLEAN"))
+COLUMNS: Columns = (*UPDATE, ("mz_definite", "BOOLEAN"))
 
 
 @dataclass(frozen=True)

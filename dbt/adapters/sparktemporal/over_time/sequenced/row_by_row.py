@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from ...temporal.diffs.intervals_sql import TIMES
 from ...temporal.rewrite.core import is_placeholder
 from ...temporal.sql.functions.calls import nondeterministic
 from ...temporal.sql.functions.registry import BUILTIN
@@ -21,7 +22,6 @@ from ...temporal.sql.names.scope import alias_of, quote_name, star_of
 from ...temporal.sql.text.dialect import has_other_parts
 from ...temporal.sql.text.identifiers import folded
 
-_TIMES = ("mz_from", "mz_until")
 #: the parts of a SELECT that read one row after the other
 _PARTS = {"expressions", "from_", "where", "laterals", "kind"}
 
@@ -65,7 +65,7 @@ def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[s
     items: list[exp.Expr] = []
     for item in select.expressions:
         items += [_column(c, alias) for c in columns] if _is_star(item) else [item]
-    select.set("expressions", [*items, *(_column(t, alias) for t in _TIMES)])
+    select.set("expressions", [*items, *(_column(t, alias) for t, _ in TIMES)])
     return names
 
 
@@ -80,7 +80,7 @@ def _of_source(source: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str
     listed = source.alias_column_names
     if found is None or not listed:
         return found
-    source.args["alias"].set("columns", [*source.args["alias"].columns, *map(quote_name, _TIMES)])
+    source.args["alias"].set("columns", [*source.args["alias"].columns, *(quote_name(t) for t, _ in TIMES)])
     return listed
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ...temporal.diffs.intervals_sql import Columns, indent, nested, no_rows
+from ...temporal.diffs.intervals_sql import TIMES, Columns, indent, nested, no_rows
 from ...temporal.diffs.view_sql import inline_upstreams
 from ...temporal.rewrite.core import PLACEHOLDER
 from ...temporal.rewrite.group_maintenance import Groups, take_groups
@@ -29,7 +29,6 @@ from .histories import Part, partition
 #: the output, as aggregates and keys read it
 OUTPUT = "mz_output"
 _ROWS = f"{PLACEHOLDER}output"
-_TIMES = ("mz_from", "mz_until")
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Totals:
 
     def _cells(self, named: str, axis: Axis, part: Part, rows_over_time: str) -> str:
         """The sums of the rows of each cell."""
-        rows, times = self.rows.copy(), (exp.column(quote_name(n), table=quote_name(OUTPUT)) for n in _TIMES)
+        rows, times = self.rows.copy(), (exp.column(quote_name(n), table=quote_name(OUTPUT)) for n, _ in TIMES)
         rows.set("expressions", [*rows.expressions, *times])
         shown = inline_upstreams(rows, {_ROWS: rows_over_time})
         sums = "".join(f",\n  {s.of_rows} AS {quote(s.name)}" for s in self.groups.sums)

@@ -39,7 +39,7 @@ def mark(model: str, run: str) -> str:
 def create(state: State, name: str) -> str:
     """The CREATE FUNCTION statement of a model. name: the function's name as in SQL, without its schema."""
     given = f"unix_millis({name}.instant)"
-    t = _shown(state, given)
+    t = state.shown_sql(given)
     columns = ", ".join(f"{quote(n)} {sql_type(kind)}" for n, kind in state.columns)
     until = f" AND {given} <= {state.answers_until}L" if state.answers_until is not None else ""
     outside = f"NOT coalesce({given} >= {state.since}L{until}, false)"
@@ -61,13 +61,6 @@ def create(state: State, name: str) -> str:
         f"RETURNS TABLE ({columns})\nCOMMENT {string_literal(mark(state.model, state.run))}\nRETURN\n"
         f"WITH {named}\n{arm}\nUNION ALL\nSELECT *\nFROM (\n{indent(text, 2)}\n) AS mz_out({names})"
     )
-
-
-def _shown(state: State, given: str) -> str:
-    """SQL of the instant whose rows a read at `given` shows: the last refresh, or since; `given` without refreshes."""
-    if state.refreshes is None:
-        return given
-    return f"greatest({state.refreshes.last_sql(given)}, {state.since}L)"
 
 
 def _out_of_range(state: State) -> str:

@@ -32,6 +32,8 @@ Columns = Sequence["tuple[str, str]"]
 
 #: the columns of an update before its data
 UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
+#: the columns of an interval after its data
+TIMES = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
 #: more retractions than rows mean damaged chains: a read raises this error, and never shows fewer rows
 DAMAGED_MESSAGE = raised("ST002", "the diffs retract a row more often than it was added")
 DAMAGED = f"raise_error('{DAMAGED_MESSAGE}')"
@@ -221,7 +223,12 @@ def indent(text: str, by: int) -> str:
 
 def nested(sql: str, alias: str) -> str:
     """A query as a derived table for a FROM: in parentheses, with an alias."""
-    return f"(\n{indent(sql, 2)}\n) AS {alias}"
+    return f"{enclosed(sql)} AS {alias}"
+
+
+def enclosed(sql: str) -> str:
+    """A query in parentheses."""
+    return f"(\n{indent(sql, 2)}\n)"
 
 
 def pretty(node: exp.Expr) -> str:

@@ -21,11 +21,10 @@ from ..rewrite.core import TypedCore
 from ..sql.text.dialect import quote, string_literal
 from . import intervals_sql
 from .columns_of_cores import ColumnsOfCores, side_by_side
-from .intervals_sql import ALWAYS, Columns, indent
+from .intervals_sql import ALWAYS, TIMES, Columns, indent
 from .stores import IntervalStore
 
 _HEADER: Columns = (("mz_run", "STRING"), ("mz_as_of", "BIGINT"))
-_WINDOW: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
 #: parts of the names of types whose values no file keeps. The operand of a count may be of any type
 _NOT_STORABLE = ("void", "interval", "variant")
 
@@ -44,7 +43,7 @@ def of_cores(cores: Sequence[TypedCore]) -> dict[str, Columns]:
 def columns(cores: Mapping[str, Columns]) -> Columns:
     """The columns of a model's table of late rows. cores: name -> columns."""
     several: Columns = (("mz_core", "STRING"),) if len(cores) > 1 else ()
-    return (*_HEADER, *several, *_WINDOW, *_side_by_side(cores).shown)
+    return (*_HEADER, *several, *TIMES, *_side_by_side(cores).shown)
 
 
 def identity(cores: Mapping[str, Columns]) -> str:
@@ -91,4 +90,4 @@ def together(tables: Sequence[str], of: Columns) -> str:
 
 
 def _side_by_side(cores: Mapping[str, Columns]) -> ColumnsOfCores:
-    return side_by_side(cores, ["mz_core", *(name for name, _ in (*_HEADER, *_WINDOW))])
+    return side_by_side(cores, ["mz_core", *(name for name, _ in (*_HEADER, *TIMES))])

@@ -76,6 +76,11 @@ class CoreState:
         return PLACEHOLDER + self.name
 
     @property
+    def is_uncorrected(self) -> bool:
+        """Whether the core is kept as rows, and each stored interval is one of its rows."""
+        return self.sums is None and not any(chain.negative for chain in self.chains)
+
+    @property
     def read_columns(self) -> tuple[tuple[str, str], ...]:
         """The columns that a residual reads; for groups these are the keys, the number of rows, and the sums."""
         return self.columns if self.sums is None else (*self.columns, (COUNT, "BIGINT"), *self.sums)
@@ -183,6 +188,13 @@ class State:
     past: tuple[Epoch, ...] = ()
     #: the bytes of the longest view text that the catalog is known to keep, 0 where the catalog was not asked
     view_size: int = 0
+
+    def shown_sql(self, t: str) -> str:
+        """SQL of the instant whose rows a read at t shows: the last refresh, or since; t without refreshes.
+
+        t: SQL of BIGINT, ms.
+        """
+        return t if self.refreshes is None else f"greatest({self.refreshes.last_sql(t)}, {self.since}L)"
 
     @property
     def tables(self) -> tuple[str, ...]:

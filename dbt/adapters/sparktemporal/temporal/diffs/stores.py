@@ -24,7 +24,7 @@ class IntervalStore:
     @property
     def times_and_sums(self) -> Columns:
         """The columns of a chain beside the columns of the rows."""
-        return (("mz_from", "BIGINT"), ("mz_until", "BIGINT"), ("mz_diff", "BIGINT"))
+        return (*intervals_sql.TIMES, ("mz_diff", "BIGINT"))
 
     @property
     def _names(self) -> str:
