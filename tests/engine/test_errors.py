@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.session import substituted
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import under_lock
@@ -230,6 +231,38 @@ def test_refused_config(name: str, refusals: Any) -> None:
     for words in (f"c_{name}", *CONFIGS[name][1]):
         assert words in outcome.message
     assert result.begun["c_" + name] <= 1 and "c_" + name not in result.locks
+
+
+#: values of a setting -> whether a model with it is refused
+SUBSTITUTED = {
+    "a": False, "": False, "1, 2": False, "a\nb": False, "a\\nb": False, "{mz.other}": False, "${mz.other}": False,
+    "${mz.circle}": True, "${nobody:x}": True, "a','b": True, "a' 'b": True, "x' || 'y": True, "it's": True,
+    'a"b"': True, "p', r'p' -- ": True, "p' /* ' */": True, 'a", "b': True, "''": True, '"': True,
+}  # fmt: skip
+REFERENCES = (
+    "'${mz.value}', '${spark:mz.value}', '${hiveconf:mz.value}' /* ${mz.value} */, '${hivevar:mz.value}${mz.none}', "
+    "'${${mz.value}}${a$b}', '${env:HOME}', '${system:user.dir}', '${env:NO_SUCH}${nobody:mz.value}', '${mz. value}'",
+    "'$${mz.value}'",
+)
+
+
+@pytest.mark.parametrize("value", SUBSTITUTED)
+def test_a_text_with_values_of_settings_is_what_spark_reads(value: str, spark: Any) -> None:
+    warehouse = Warehouse(lambda sql: [tuple(row) for row in spark.sql(sql).collect()])
+    refused = []
+    for key, text in {"mz.value": value, "mz.other": "O", "mz.circle": "${mz.circle}"}.items():
+        spark.conf.set(key, text)
+    for written in REFERENCES:
+        try:
+            read = substituted(warehouse, f"SELECT {written}")
+        except Refusal as refusal:
+            assert refusal.code == "ST355"
+            refused.append(written)
+        else:
+            assert warehouse.rows(f"SELECT {written}") == warehouse.rows(read)
+    for key in ("mz.value", "mz.other", "mz.circle"):
+        spark.conf.unset(key)
+    assert (REFERENCES[0] in refused) is SUBSTITUTED[value]
 
 
 def test_nothing_is_left_of_what_was_refused(refusals: Any) -> None:

@@ -16,27 +16,53 @@ from ..temporal.sql.spark.errors import SparkError
 from ..temporal.sql.spark.settings import NOT_SET, differing
 from .warehouse import Warehouse
 
-#: a reference that Spark replaces in the text of each statement, also in comments and strings
-_SUBSTITUTED = re.compile(r"\$\{[^}$ ]+\}")
+#: a reference that Spark replaces in the text of each statement, also in comments and strings: Spark's own pattern
+_SUBSTITUTED = re.compile(r"\$\{(?:\w+?:)?\S+?\}", re.ASCII)
 
 
 def substituted(warehouse: Warehouse, sql: str) -> str:
     """The text of a model with the values of settings in place of each `${...}`, as Spark puts them at each run.
 
-    With another value of such a setting, the model is another model. Raises Refusal where the value is not known.
+    With another value of such a setting, the model is another model. Raises Refusal where the value is not known, and
+    where Spark would put another value in place of the replacing text.
     """
-    for found in dict.fromkeys(_SUBSTITUTED.findall(sql)):
-        try:
-            value = str(warehouse.rows(f"SELECT r'{found}'")[0][0])
-        except SparkError:  # a value with a quote in it
-            raise Refusal(
-                "ST355",
-                f"{found} in a model",
-                "Spark puts a setting of the session in its place, and the value of that one cannot be asked for",
-                "{{ var('...') }} or {{ env_var('...') }} of dbt",
-            ) from None
-        sql = sql.replace(found, value)
-    return sql
+    values: dict[str, str] = {}
+
+    def value(found: re.Match[str]) -> str:
+        if found[0] not in values:
+            values[found[0]] = _value(warehouse, found[0])
+        return values[found[0]]
+
+    once = _SUBSTITUTED.sub(value, sql)
+    for reference in _SUBSTITUTED.findall(once):
+        if values.get(reference) != reference:  # values side by side make a reference, which Spark leaves as it is
+            raise _refusal(reference)
+    return once
+
+
+def _value(warehouse: Warehouse, reference: str) -> str:
+    """The text that Spark puts in place of a reference.
+
+    A value with a quote in it ends one of the two texts of the question: then Spark raises an error, or gives other
+    columns, or the other text has the quote in it.
+    """
+    try:
+        rows = warehouse.rows(f"SELECT r'{reference}'\n, r\"{reference}\"")
+    except SparkError:
+        raise _refusal(reference) from None
+    told = {str(value) for row in rows for value in row}
+    if len(rows) != 1 or len(rows[0]) != 2 or len(told) != 1 or re.search("['\"]", *told):
+        raise _refusal(reference)
+    return told.pop()
+
+
+def _refusal(reference: str) -> Refusal:
+    return Refusal(
+        "ST355",
+        f"{reference} in a model",
+        "Spark puts a setting of the session in its place, and the value of that one cannot be asked for",
+        "{{ var('...') }} or {{ env_var('...') }} of dbt",
+    )
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:
