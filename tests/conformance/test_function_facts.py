@@ -351,6 +351,12 @@ OPERATIONS = (
     "{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "{0} % {1}", "{0} div {1}",
     "case when f then {0} else {1} end",
 )  # fmt: skip
+#: numbers as Spark's grammar takes them, with a minus as a part of the number or before it
+LITERALS = (
+    "1", "-1", "-007", "-(1)", "(-1)", "- -1", "~-1", "2147483648", "-2147483648", "-(2147483648)", "9223372036854775807",
+    "-9223372036854775808", "-9223372036854775809", "1L", "-1L", "-9223372036854775808L", "-1S", "1Y", "-1Y", "0.05",
+    "-1.5", "-.5", "-1e3", "00BD", "-1BD", "1.50BD", "1e3BD", "-1.5e-3BD", "-1D", "-1F", "-'1'", "cast(-1 as bigint)",
+)  # fmt: skip
 
 
 def shapes_of(spark: Any, name: str) -> list[str]:
@@ -398,6 +404,13 @@ def test_the_types_without_spark_are_those_of_spark(spark: Any, step: int) -> No
     names = sorted(TYPED | {row.name for row in ROWS if row.type and row.parsed_as != CAST})[::step]
     sides = [*list(COLUMNS)[1:8], *list(COLUMNS)[9:], "7", "1.50", "interval 1 day", "make_interval(0, 0, 0, 1)"]
     asked = [form.format(one, other) for one in sides for other in sides for form in OPERATIONS][::step]
+    asked += [
+        form.format(*sides)
+        for number in LITERALS
+        for other in ("a", "n", "wide", number)
+        for sides in ((number, other), (other, number))
+        for form in ("{0}", "coalesce({0}, {1})", "greatest({0}, {1})", *OPERATIONS)
+    ][::step]
     asked += [f"{name}({given}) over (order by n)" for name in ELSEWHERE for given in ("", "n", "n, 2")]
     logging.disable(logging.CRITICAL)  # Spark's client would write a trace for each call that Spark does not take
     try:

@@ -62,9 +62,10 @@ def in_known_years(end: str, then: str) -> str:
 def literal(node: exp.Expr) -> ValueRange | None:
     """The range of a constant: one value. None for an expression not known to have one value."""
     text = render(node)
-    if isinstance(node, exp.Literal):
+    number = node.this if isinstance(node, exp.Neg) else node  # a minus is a part of the number
+    if isinstance(number, exp.Literal) and (number is node or not number.is_string):
         named = of_literal(node)
-        kind = abstract_values.CONSTANT if node.is_string else kind_of(named)
+        kind = abstract_values.CONSTANT if number.is_string else kind_of(named)
         return ValueRange(text, text, YES, NO, NO, kind, named)
     if isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal):
         value = literal(node.this.unnest())

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ..functions.types import CALENDAR, DAYS, MONTHS
+from ..text.grammar import NUMBER
 from . import decimals
 
 #: the type of NULL
@@ -176,8 +177,18 @@ def _of_numbers(node: exp.Expr, left: str, right: str) -> str | None:
 
 
 def _digits_of(kind: str, operand: exp.Expr | None) -> tuple[int, int] | None:
-    """An operand's (precision, scale). A whole literal beside a DECIMAL has the digits it shows."""
-    operand = None if operand is None else operand.unnest()
-    if isinstance(operand, exp.Literal) and not operand.is_string and operand.name.isdigit():
-        return len(operand.name.lstrip("0")) or 1, 0
-    return _digits(kind)
+    """An operand's (precision, scale). A whole literal beside a DECIMAL has the digits it shows, but a TINYINT."""
+    shown = None if operand is None or kind not in WHOLE[1:] else literal_digits(operand)
+    return _digits(kind) if shown is None else (len(shown.lstrip("0")) or 1, 0)
+
+
+def literal_digits(node: exp.Expr) -> str | None:
+    """The digits of a literal of a whole number, which has its minus and its suffix; None for any other node.
+
+    >>> [literal_digits(node) for node in (exp.Literal.number(-7), exp.Neg(this=exp.paren("7")), exp.column("a"))]
+    ['7', None, None]
+    """
+    node = node.unnest()
+    node = node.this if isinstance(node, exp.Neg) else node
+    node = node.this if isinstance(node, exp.Cast) and NUMBER in node.meta else node
+    return node.name if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() else None

@@ -46,22 +46,29 @@ def type_of(node: exp.Expr, types: Types) -> str | None:
 # -- literals, intervals ---------------------------------------------------------------------------------------------
 
 
-def of_literal(node: exp.Literal) -> str:
-    """The type of a number or a text.
+def of_literal(node: exp.Expr) -> str:
+    """The type of a number, whose minus is a part of the number, or of a text.
 
-    >>> [of_literal(exp.Literal.number(n)) for n in ("7", "3000000000", "1.50", "1e3")]
-    ['int', 'bigint', 'decimal(3,2)', 'double']
+    >>> [of_literal(exp.Literal.number(n)) for n in ("7", "2147483648", "-2147483648", "1.50", "1e3")]
+    ['int', 'bigint', 'int', 'decimal(3,2)', 'double']
     """
-    text = node.name.lower()
+    is_negative = isinstance(node, exp.Neg)
+    text = (node.this if is_negative else node).name.lower()
     if node.is_string:
         return "string"
     if "e" in text:  # a DOUBLE, however whole it looks
         return "double"
-    if text.isdigit() and int(text) < 2**63:
-        return "int" if int(text) < 2**31 else "bigint"
+    if text.isdigit() and int(text) < 2**63 + is_negative:
+        return "int" if int(text) < 2**31 + is_negative else "bigint"
     whole, _, fraction = text.partition(".")
     digits = max(len((whole + fraction).lstrip("0")), len(fraction), 1)
     return f"decimal({digits},{len(fraction)})"
+
+
+def _of_negative(node: exp.Expr, types: Types) -> str | None:
+    """The type of a number after a minus; Spark reads the minus before a literal as a part of the literal."""
+    kind = types(node.this)
+    return of_literal(node) if isinstance(node.this, exp.Literal) and not node.this.is_string else _absolute([kind])
 
 
 def _of_interval(node: exp.Expr, types: Types) -> str | None:
@@ -132,10 +139,7 @@ def inner(kind: str | None, field: str) -> str | None:
 
 def _of_cast(node: exp.Expr, types: Types) -> str | None:
     suffix = str(node.meta.get("number", "")).lower()
-    if suffix.endswith("bd"):
-        number = exp.Literal(this=suffix[:-2], is_string=False)
-        return of_literal(number) if "." in suffix else f"decimal({len(number.name)},0)"
-    if suffix:
+    if suffix and not suffix.endswith("bd"):
         return _SUFFIXES.get(suffix[-1])
     return in_words(node.args["to"])
 
@@ -207,7 +211,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Types], str | None]] = {
     exp.Subquery: _of_subquery,
     exp.Transform: _of_transform,
     exp.Distinct: lambda node, types: types(node.expressions[0]) if len(node.expressions) == 1 else None,
-    exp.Neg: lambda node, types: _absolute([types(node.this)]),
+    exp.Neg: _of_negative,
     exp.Paren: _of_this,
     exp.BitwiseNot: _of_this,
     exp.Filter: _of_this,

@@ -29,7 +29,7 @@ IS_LITERAL = "is_literal"
 
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 #: in the meta of a cast: the number with its suffix (`1L`)
-_NUMBER = "number"
+NUMBER = "number"
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
 
 
@@ -96,7 +96,7 @@ class VerbatimSpark(Spark):
             suffix = self._prev
             cast = super().build_cast(strict, **kwargs)
             if self._tokens[self._index - 2].start == suffix.start:
-                cast.meta[_NUMBER] = self.sql[suffix.start : suffix.end + 1]
+                cast.meta[NUMBER] = self.sql[suffix.start : suffix.end + 1]
             return cast
 
         def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query:
@@ -151,8 +151,8 @@ class VerbatimSpark(Spark):
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
             """Print a number with a suffix, and a TIME literal, as written: Spark casts to TIME only by a setting."""
-            if _NUMBER in expression.meta:
-                return str(expression.meta[_NUMBER])
+            if NUMBER in expression.meta:
+                return str(expression.meta[NUMBER])
             if expression.meta.get(IS_LITERAL) and expression.to.is_type(exp.DType.TIME):
                 return f"TIME {self.sql(expression.this)}"
             return super().cast_sql(expression, safe_prefix)
