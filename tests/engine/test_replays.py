@@ -86,7 +86,14 @@ def test_tests_show_hooks_and_operations(events: Project) -> None:
         """,
     )
     note = f"insert into {events.schema}.log select '%s', id from {{{{ ref('m') }}}}"
-    events.model("t", "select 1 as x", materialized="table", pre_hook=note % "before", post_hook=note % "after")
+    tables = [
+        f"create table {events.schema}.by_table using parquet table {{{{ ref('m') }}}}",
+        f"create table {events.schema}.without_as using parquet select * from {{{{ ref('m') }}}}",
+        f"insert into {events.schema}.without_as table {{{{ ref('m') }}}}",
+    ]
+    events.model(
+        "t", "select 1 as x", materialized="table", pre_hook=note % "before", post_hook=[note % "after", *tables]
+    )
     events.properties(
         {
             "models": [
@@ -107,6 +114,8 @@ def test_tests_show_hooks_and_operations(events: Project) -> None:
     events.dbt("run-operation", "note", "--args", json.dumps({"said": "asked", "schema": events.schema}), now=T1)
     for said in ("before", "after", "asked"):
         assert sorted(events.rows(f"SELECT id FROM {{s}}.log WHERE said = '{said}'")) == [(i,) for i in AT_T1], said
+    assert sorted(events.rows("SELECT id FROM {s}.by_table")) == [(i,) for i in AT_T1]
+    assert sorted(events.rows("SELECT id FROM {s}.without_as")) == sorted([(i,) for i in AT_T1] * 2)
     result = events.dbt("test", now=T1)
     assert len(result.results) == 2
     assert not events.dbt("test", "-s", "there", check=False).success
@@ -262,7 +271,12 @@ READS = {
     "alter view s.m set tblproperties ('comment' = 'as select')": None,
     "comment on table s.m is 'as select 1'": None,
     "insert into s.t values (1)": None,
+    "insert into table s.t values ('select')": None,
+    "insert into s.t ${hook.query}": "insert into s.t ${hook.query}",
     "create table s.t (x int comment 'as select')": None,
+    "create table s.t (f int) using jdbc options (table 'x') partitioned by (f)": None,
+    "create temporary view v using parquet options (path 'x')": None,
+    "create table s.t like s.m": None,
     "alter view s.v as select 1": "select 1",
     "create or replace temporary view v as (select 1)": "(select 1)",
     "cache table c as with x as (select 1) select * from x": "with x as (select 1) select * from x",
@@ -274,3 +288,34 @@ READS = {
 def test_the_part_that_reads(sql: str) -> None:
     start = reading_part(f"/* {{}} */ {sql}")
     assert (None if start is None else f"/* {{}} */ {sql}"[start:]) == READS[sql]
+
+
+WRITES = (
+    "insert into s.t", "insert into table s.t (a)", "insert overwrite table s.t partition (a = 1)", "set var x =",
+    "insert into s.t by name", "insert into s.t replace where a > 1",
+)  # fmt: skip
+DEFINES = (
+    "create table s.t", "create table if not exists select", "create or replace table s.select using parquet",
+    "create table t comment '.' location 'table'", "create table s.t partitioned by (values) tblproperties (a = 'x')",
+    "replace table s.t options (table 'as select')", "cache table c", "cache lazy table c options ('from' 'x')",
+    "alter view s.v", "create table `as` stored as parquet", 
+    "create table identifier('s.t') clustered by (a) into 4 buckets",
+)  # fmt: skip
+QUERIES = (
+    "select * from s.m", "TABLE  s.m", "from s.m", "from s.m |> select a", "(select * from s.m)", "((table s.m))",
+    "with x as (table s.m) select * from x", "with recursive x (a) as (select * from s.m) table x",
+    "(select 1 as a) union all table s.m", "values ((table s.m))",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_part_that_reads_is_found_in_each_statement(query: str) -> None:
+    """Spark's grammar has an AS before the query of a definition, and does without it, and TABLE for a SELECT."""
+    statements = {f"{begin} {query}": f"{begin} {query}" for begin in WRITES}
+    statements |= {f"{begin} {between}{query}": query for begin in DEFINES for between in ("", "as ")}
+    statements |= {f"create or replace view s.v (a) {more} as {query}": query for more in ("", "with schema binding")}
+    for sql, part in statements.items():
+        start = reading_part(sql)
+        assert start is not None and sql[start:] == part, sql
+        put = replaced(part, {"s.m": "(q)"}, "spark_catalog")
+        assert "s.m" not in put and "table (" not in put.lower(), sql
