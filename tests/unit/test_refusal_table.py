@@ -45,7 +45,11 @@ RENDERED = {
     "QUALIFY": (ERRORS, "qualify"),
     "`${…}`": (ERRORS, "substituted"),
     "PIVOT after another pipe operator": (ERRORS, "pipe", "deep"),
-    "a text that a setting": ("tests/unit/test_literals.py", "test_texts_that_a_setting_makes_something_else_of"),
+    "the setting `spark.sql.parser.escapedStringLiterals`": (
+        "tests/unit/test_literals.py",
+        "test_texts_that_a_setting_makes_something_else_of",
+    ),
+    "a text in double quotes": ("tests/unit/test_literals.py", "test_texts_that_a_setting_makes_something_else_of"),
     "a relation without its schema": ("tests/catalogs/test_named.py", "test_a_plain_view_below"),
     "a schema in a catalog without views, and no `views_in` in the profile": (
         "tests/catalogs/test_without_views.py",

@@ -177,7 +177,7 @@ def quote(name: str) -> str:
 
 
 def string_literal(text: str) -> str:
-    """A Spark string literal; safe under variable substitution. `escapedStringLiterals` keeps its backslashes."""
+    """A Spark string literal; safe under variable substitution. `literals` refuses a session that keeps backslashes."""
     codes = {"\\": "\\\\", "'": "\\'", "$": "\\u0024", "\n": "\\n"}
     return "'" + "".join(codes.get(c, c) for c in text) + "'"
 
