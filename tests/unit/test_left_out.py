@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import duckdb
+import pytest
+
 from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf
-from dbt.adapters.sparktemporal.pushdown.skipping import MOST_FILES, left
+from dbt.adapters.sparktemporal.pushdown.skipping import MOST_FILES, audited, left
 from dbt.adapters.sparktemporal.pushdown.statistics import Measured
 
 PLAIN = Measured("s.t", "`s`.`t`", "_metadata.file_name", (), "", {"`ts`": Leaf(0, "timestamp")})
@@ -65,3 +68,23 @@ def test_more_partitions_than_are_named_are_told_by_their_files() -> None:
     many = MOST_FILES + 1
     told = left(BY_DAY, row([], ["d"], 1, many + 1, names("p", many)))
     assert told.condition.startswith("(_metadata.file_path IN ('d') OR _metadata.file_modification_time > ")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "share", "most_bytes", "count"),
+    [
+        ([], 1, 64, 0),
+        ([10] * 20, 0.01, 64, 1),
+        ([10] * 20, 0.2, 64, 4),
+        ([10] * 20, 1, 64, 6),
+        ([10] * 20, 1, 5, 1),  # each file is larger than an audit may read: one is read
+        ([10] * 3, 1, 30, 3),
+    ],
+)
+def test_an_audit_reads_one_file_at_least(sizes: list[int], share: float, most_bytes: int, count: int) -> None:
+    files = ", ".join(f"('f{i}', {size}, false)" for i, size in enumerate([*sizes, 0]))
+    relation = f"SELECT * FROM (VALUES {files}, ('kept', 1, true)) AS t (file, size, kept) WHERE size > 0"
+    with duckdb.connect() as connection:
+        connection.execute("CREATE MACRO xxhash64(a, b) AS hash(a || b)")
+        read = connection.execute(audited(relation, share, most_bytes, "a seed")).fetchall()
+    assert len(read) == len(set(read)) == count and ("kept",) not in read

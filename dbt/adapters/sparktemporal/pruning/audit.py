@@ -16,7 +16,7 @@ from ..temporal.sql.text.dialect import render
 from .files import FilePruner
 from .opened_core import restricted
 
-#: an audit reads at most so many bytes
+#: an audit reads at most so many bytes, or one file
 AUDITED_BYTES = 64 << 20
 
 

@@ -114,7 +114,7 @@ def left(one: Measured, row: Sequence[object]) -> PruningResult:
 
 
 def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
-    """A query: a random share of the files that are left out, up to a number of bytes and of files.
+    """A query: a random share of the files that are left out, up to a number of bytes and of files; at least one file.
 
     relation: from `judged`.
     """
@@ -124,5 +124,6 @@ def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
         f"    count(*) OVER () AS mz_all\n"
         f"  FROM (SELECT *, xxhash64(file, {string_literal(seed)}) AS mz_hash FROM (\n{relation}\n  ) WHERE NOT kept)\n"
         f"  WINDOW by_chance AS (ORDER BY mz_hash, file ROWS UNBOUNDED PRECEDING)\n"
-        f") WHERE mz_nth <= ceil({share!r} * mz_all) AND mz_upto <= {most_bytes} AND mz_nth <= {MOST_FILES}"
+        f") WHERE mz_nth <= ceil({share!r} * mz_all) AND mz_nth <= {MOST_FILES}\n"
+        f"AND (mz_nth = 1 OR mz_upto <= {most_bytes})"
     )
