@@ -86,7 +86,7 @@ def evaluated_part(sql: str) -> int | None:
     >>> evaluated_part("insert into s.t values (1)"), evaluated_part("create table s.t (d date default now())")
     (0, None)
     >>> evaluated_part("cache table c options ('from' 'x') table s.t")
-    36
+    35
     >>> evaluated_part("create function f() returns int return with a as (select now()) select 1 from a")
     """
     return _evaluated(sql)[1]
