@@ -43,3 +43,39 @@ def test_leaves_of_tables() -> None:
         "c.s.t": "Relation c.s.t[a#1] parquet",
         "c.s.u": "RelationV2[a#2] c.s.u c.s.u",
     }
+
+
+@pytest.mark.parametrize("table", ["my-t", "my t", "é", "a.b", "a`b", "a,b", "12"])
+@pytest.mark.parametrize("column", ["ts", "event-ts", "a b", "é", "a.b", "a, b"])
+def test_scans_of_iceberg_have_names_without_quotes(table: str, column: str) -> None:
+    known = f"{column} IS NOT NULL, k IS NOT NULL"
+    for filters, bounded in {
+        "": False,
+        known: False,
+        f"{known}, {column} >= 1704067200000000": True,
+        f"(k LIKE 'a%' OR {column} IS NULL)": True,
+        "k IN ('a, b IS NOT NULL', 'c')": True,
+        "flag = true": True,
+    }.items():
+        shown = f"IcebergScan(table=c.s.{table}, branch=null, filters={filters}, runtimeFilters=, groupedBy=)"
+        plan = f"== Physical Plan ==\n+- BatchScan c.s.{table}[{column}#6, k#7] {shown} RuntimeFilters: []"
+        assert plans.scans(plan) == [(f"c.s.{table}", f"filters={filters}")]
+        assert plans.is_bounded(f"filters={filters}") is bounded, filters
+
+
+@pytest.mark.parametrize(
+    ("partitions", "pushed", "bounded"),
+    [
+        ("", "IsNotNull(ts), IsNotNull(a b)", False),
+        ("isnotnull(d#3), isnotnull(event-d#4)", "", False),
+        ("isnotnull(d#3), (d#3 >= 2024-01-01)", "IsNotNull(ts)", True),
+        ("flag#3", "", True),
+        ("", "IsNotNull(ts), GreaterThanOrEqual(ts,2024-01-01 00:00:00.0)", True),
+        ("", "In(k, [a, b IS NOT NULL,c])", True),
+    ],
+)
+def test_scans_of_files(partitions: str, pushed: str, bounded: bool) -> None:
+    filters = f"PartitionFilters: [{partitions}], PushedFilters: [{pushed}]"
+    plan = f"== Physical Plan ==\n+- FileScan parquet c.s.12[ts#1,k#2] Batched: true, {filters}, ReadSchema: struct<>"
+    assert plans.scans(plan) == [("c.s.12", filters)]
+    assert plans.is_bounded(filters) is bounded

@@ -62,10 +62,11 @@ def refuse_unbounded(
     | known | tables of which a run skips files by statistics |
     """
     plan = warehouse.explain(render(intervals_sql.probe(core.core, asked)))
-    bounded = {_plain(name) for name, filters in plans.scans(plan) if plans.is_bounded(filters)}
-    bounded |= {_plain(name) for name in known}
+    bounded = [f".{name.lower()}" for name, filters in plans.scans(plan) if plans.is_bounded(filters)]
+    bounded += [f".{_plain(name)}" for name in known]
     for table in plans.tables_read(plans.analyzed(plan)) or ["what it reads"]:
-        if _plain(table) not in bounded and (required is True or any(_is(table, name) for name in required or ())):
+        is_bounded = any(name.endswith(f".{_plain(table)}") for name in bounded)
+        if not is_bounded and (required is True or any(_is(table, name) for name in required or ())):
             raise Explained(
                 "ST409",
                 f"{table}, which would be read whole",

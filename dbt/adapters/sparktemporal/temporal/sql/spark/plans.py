@@ -124,7 +124,7 @@ def tables_read(plan: str) -> list[str] | None:
     if moves_by_itself(plan):
         return None
     lines = plan.splitlines()[1:]  # the first is the schema
-    depths = [len(line) - len(line.lstrip(" :+-")) for line in lines]
+    depths = [len(line) - len(line.lstrip(TREE)) for line in lines]
     leaves = [line[depth:] for line, depth, after in zip(lines, depths, [*depths[1:], 0]) if after <= depth]
     found = []
     for leaf in leaves:
@@ -220,19 +220,20 @@ def is_temporal(plan: str) -> bool:
 
 
 def scans(plan: str) -> list[tuple[str, str]]:
-    """The scans of files in a plan -> (table, the filters that reach partitions and statistics, as Spark prints them).
+    """The scans of files in a plan -> (table without quotes, the filters that reach partitions and statistics).
 
     >>> scans("== Physical Plan ==\\nFileScan parquet s.t[a#1] PushedFilters: [IsNotNull(a)], ReadSchema: x")
     [('s.t', 'PushedFilters: [IsNotNull(a)]')]
-    >>> scans("== Physical Plan ==\\nBatchScan c.s.t[a#1] IcebergScan(table=c.s.t, filters=a >= 5, runtimeFilters=)")
-    [('c.s.t', 'filters=a >= 5')]
+    >>> scans("== Physical Plan ==\\nBatchScan c.s.my t[a#1] IcebergScan(table=…, filters=a >= 5, runtimeFilters=)")
+    [('c.s.my t', 'filters=a >= 5')]
     """
     physical = plan.rpartition("== Physical Plan ==")[2]
     return [(name, (of_spark or of_iceberg).strip()) for name, of_spark, of_iceberg in _SCAN.findall(physical)]
 
 
+#: Spark puts no quotes around the names of tables and columns here
 _SCAN = re.compile(
-    r"(?:FileScan|BatchScan) (?:\w+ )?([\w.`]+)\[.*?"
+    r"(?:FileScan \w+|BatchScan(?: (?:parquet|orc|csv|json|text|avro))?) ([^\[\n]+)\[.*?"
     r"(?:((?:PartitionFilters|PushedFilters): .*?)(?:, ReadSchema|$)|"
     r"\b(filters=.*?)(?:, (?:runtimeFilters|groupedBy)=|$))",
     re.MULTILINE,
@@ -242,9 +243,13 @@ _SCAN = re.compile(
 def is_bounded(filters: str) -> bool:
     """Whether the filters of a scan have more than IS NOT NULL.
 
-    >>> is_bounded("filters=ts IS NOT NULL, ts >= 5"), is_bounded("filters=ts IS NOT NULL")
+    >>> is_bounded("filters=event-ts IS NOT NULL, event-ts >= 5"), is_bounded("filters=a, b IS NOT NULL")
     (True, False)
     """
     items = re.sub(r"\w+Filters: |filters=|[\[\]]", "", filters)
-    other = re.sub(r"isnotnull\([^)]*\)|[\w.`]+ IS NOT NULL|\.\.\.", "", items, flags=re.IGNORECASE)
-    return bool(other.strip(" ,"))
+    others = re.sub(r"isnotnull\([^)]*\)", "", items, flags=re.IGNORECASE).split(", ")
+    return any(_COMPARES.search(item) for item in others if not item.endswith(" IS NOT NULL"))
+
+
+#: a part of a condition that is no part of a name: `k#1` alone is the condition of a BOOLEAN
+_COMPARES = re.compile(r"[<>=(#]| IN | LIKE | IS NULL\b")
