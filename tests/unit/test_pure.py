@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlglot
+from sqlglot import exp
 
 import dbt.adapters.sparktemporal as adapter
 from dbt.adapters.sparktemporal.errors import ForeignRelation, Refusal, TemporalError
@@ -23,6 +24,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.input_state import RowsFingerprin
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed, extract
 from dbt.adapters.sparktemporal.temporal.predicates import bounds
+from dbt.adapters.sparktemporal.temporal.rewrite.core import with_operands
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
 from dbt.adapters.sparktemporal.temporal.sql.spark import same_query
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import mz_now_spans, parse, render
@@ -145,6 +147,60 @@ def test_the_same_table_is_stored_once() -> None:
     found = cut("with w as (select id from t where mz_now() < ts) select w.id from w, u as a, u as b where a.id = b.id")
     assert len(found.cores) == 2
     assert "mz_core_c1 AS a" in render(found.residual) and "mz_core_c1 AS b" in render(found.residual)
+
+
+#: two relations that are one text where case, or the end of a long text, does not count
+RELATIONS = (
+    ("parquet.`/d/A`", "parquet.`/d/a`"),
+    ("s.t version as of 'V1'", "s.t version as of 'v1'"),
+    ("c.s.`T`", "c.s.`t`"),
+    (f"parquet.`/{'d' * 300}/a`", f"parquet.`/{'d' * 300}/b`"),
+)
+#: values of a row by a name whose case counts: a key of a map
+VALUES = ("m.{}", "m['{}']", "t.m.{}", "s.m.{}")
+#: models of two values of a row
+OF_TWO = (
+    "select {0} as x, {1} as y, count(*) as n from t where mz_now() < ts group by {0}, {1}",
+    "select k, sum({0}) as x, sum({1}) as y from t where mz_now() < ts group by k",
+    "select k, sum(v) filter (where {0} > 1) as x, sum(v) filter (where {1} > 1) as y from t where mz_now() < ts "
+    "group by k",
+    "select k, count(distinct {0}) as x, count(distinct {1}) as y from t where mz_now() < ts group by k",
+    "select k, max({0}) as x from t group by k having mz_now() < max({1})",
+    "select id, {0} as x from t where hash(mz_now()) < {0} + {1}",
+    "select id, {0} from t where hash(mz_now()) < {1}",
+    "select k, count_if(mz_now() < {0}) as x, count_if(mz_now() < {1}) as y from t group by k",
+    "select id from (select id, ts from t where mz_now() < {0} and mz_now() < {1}) as x where mz_now() < ts",
+    "select window.start, count(*) as n from t where mz_now() < ts "
+    "group by window(timestamp_millis({0}), '5 minutes'), window(timestamp_millis({1}), '5 minutes')",
+    "select u.id from u left join (select * from t where mz_now() < ts) as t on {0} = u.id where {1} is null",
+)
+
+
+@pytest.mark.parametrize("one, other", RELATIONS)
+def test_relations_of_different_texts_are_stored_each(one: str, other: str) -> None:
+    found = cut(f"select w.id from (select id from t where mz_now() < ts) as w, {one} as a, {other} as b")
+    assert [render(core.query) for core in found.cores[1:]] == [
+        render(parse(f"select * from {relation}")) for relation in (one, other)
+    ]
+    assert "mz_core_c1 AS a" in render(found.residual) and "mz_core_c2 AS b" in render(found.residual)
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("sql", OF_TWO)
+def test_values_that_differ_by_case_are_two(sql: str, value: str) -> None:
+    """They become what any two values become."""
+    kinds = {"ts": "timestamp", "m": "map<string,int>", "s": "struct<m:map<string,int>>"}
+
+    def described(query: exp.Query) -> list[tuple[str, str]]:
+        columns = ["id"] if "FROM u" in render(query) else ["id", "k", "v", *kinds]
+        names = [n for item in query.selects for n in (columns if item.is_star else [item.alias_or_name])]
+        return [(name, kinds.get(name, "int")) for name in names]
+
+    def shown(second: str) -> str:
+        found = split(sql.format(value.format("a"), value.format(second)), described)
+        return "\n".join(render(part) for part in (*(with_operands(core) for core in found.cores), found.residual))
+
+    assert shown("A") == shown("zz").replace("zz", "A")
 
 
 VERBATIM = [

@@ -320,4 +320,4 @@ def _wants_none(rows: exp.Select, found: Partners) -> bool:
 
 
 def _names(column: exp.Expr) -> list[str]:
-    return [part.name.lower() for part in column.parts] if isinstance(column, exp.Column) else []
+    return [part.name for part in column.parts] if isinstance(column, exp.Column) else []

@@ -146,7 +146,7 @@ def _below_the_list(
     around = exp.Paren(this=predicate.copy())
     there = _named_in(rows, names)
     for column in row_columns(around):
-        text = render(column).lower()
+        text = render(column)
         if text not in there:
             there[text] = next(n for n in (f"{_COLUMN}{i}" for i in numbers) if n not in taken)
             rows.append("expressions", exp.alias_(column.copy(), there[text], quoted=True))
@@ -157,11 +157,11 @@ def _below_the_list(
 
 def _named_in(rows: exp.Select, names: list[str]) -> dict[str, str]:
     """The columns of the rows that the list has unchanged: text of the column -> name in the list."""
-    found = {render(c).lower(): c.name for c in rows.expressions if isinstance(c, exp.Column) and not c.is_star}
+    found = {render(c): c.name for c in rows.expressions if isinstance(c, exp.Column) and not c.is_star}
     source = rows.args["from_"].this
     if any(isinstance(item, exp.Star) for item in rows.expressions) and not (
         rows.args.get("joins") or rows.args.get("laterals")
     ):
         of_source = {f"{source.alias_or_name}.{n}": n for n in names} if source.alias_or_name else {}
-        found |= {name.lower(): n for name, n in ({n: n for n in names} | of_source).items()}
+        found |= {n: n for n in names} | of_source
     return {text: name for text, name in found.items() if name in names}

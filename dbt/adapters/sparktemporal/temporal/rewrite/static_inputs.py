@@ -18,7 +18,7 @@ from ..sql.names.ctes import (
 )
 from ..sql.names.linear import is_inside_a_value, makes_groups
 from ..sql.names.scope import alias_of
-from ..sql.text.dialect import fragment, has_clock, without
+from ..sql.text.dialect import fragment, has_clock, render, without
 from .above_groups import GROUPED
 from .core import Core, is_placeholder, refuse_nondeterministic
 
@@ -116,7 +116,7 @@ class StaticParts:
         if table.args.get("joins") or table.args.get("laterals"):
             raise Refusal("ST345", fragment(table), "this table is nested in a way that is not covered", "a plain join")
         bare = without(table, "alias")
-        key = fragment(bare).lower()
+        key = render(bare)  # in full and in its case: a path, a tag or a quoted name may differ by case alone
         if key not in self._tables:
             self._tables[key] = self._new_core(exp.select("*").from_(bare))
         table.replace(exp.Table(this=exp.to_identifier(self._tables[key].placeholder), alias=alias_of(table)))

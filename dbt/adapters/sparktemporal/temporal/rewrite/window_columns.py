@@ -13,7 +13,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from ..sql.functions.registry import names
-from ..sql.text.dialect import render
+from ..sql.names.scope import canonical
 
 _WINDOWS = sorted(names(lambda row: row.window), reverse=True)
 
@@ -26,7 +26,7 @@ def with_window_calls(select: exp.Select, is_of_rows: Callable[[exp.Column], boo
     changed = select.copy()
     for name in _WINDOWS:
         calls = [c for c in changed.find_all(exp.Anonymous) if c.name.lower() == name]
-        if len({render(call).lower() for call in calls}) != 1:
+        if len({canonical(call, []) for call in calls}) != 1:
             continue
         for column in list(changed.find_all(exp.Column)):
             if column.parts[0].name.lower() != name or len(column.parts) > 2 or is_of_rows(column):

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from ....errors import Refusal
 from ..functions.calls import starts_with_unit
-from ..text.dialect import fragment, has_other_parts, render
+from ..text.dialect import fragment, has_other_parts, quote, render
 
 #: (name, type as Spark calls it) of each column
 Columns = list[tuple[str, str]]
@@ -147,16 +147,17 @@ def is_lambda_variable(column: exp.Column) -> bool:
 
 
 def canonical(node: exp.Expr, sources: list[Source]) -> str:
-    """The text of an expression, names in lower case, each column with its source: equal texts mean the same."""
+    """The text of an expression, each column with its source: equal texts mean the same.
+
+    Columns and functions are in lower case. A field keeps its case, because it may be a key of a map.
+    """
     copy = exp.Paren(this=node.copy())
     for column in list(copy.find_all(exp.Column)):
-        found = resolve(column, sources)
-        if found is not None:
-            source, name, parts = found
-            fields = "".join(f".{field.name}" for field in column.parts[parts:])
-            column.replace(exp.to_identifier(f"{source}.{name}{fields}"))
+        source, name, parts = resolve(column, sources) or ("", column.parts[0].name, 1)
+        names = [str(source), name.lower(), *(field.name for field in column.parts[parts:])]
+        column.replace(quote_name(".".join(map(quote, names))))
     for identifier in list(copy.find_all(exp.Identifier)):
-        identifier.replace(quote_name(identifier.name.lower()))
+        identifier.replace(quote_name(identifier.name))
     for call in copy.find_all(exp.Anonymous):
         call.set("this", call.name.lower())
     return render(copy)
