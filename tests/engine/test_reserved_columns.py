@@ -39,8 +39,12 @@ MODELS = {
     "judged": f"select id, {{free}} from {{t}} where ({W} and mz_truth <> mz_s0) or (id = 1 and mz_now() >= mz_lower)",
     "joined": "select a.id, b.mz_row, a.mz_at from {t} a join {t} b on a.mz_file = b.mz_file "
     "where mz_now() >= a.lo and mz_now() < b.hi",
-    "windowed": f"select *, row_number() over (partition by mz_row order by id) as nth, count(*) over () as mz_every "
+    "windowed": f"select *, row_number() over (partition by mz_row order by id) as nth, count(*) over () as every_row "
     f"from (select id, {{free}} from {{t}} where {W})",
+    "nested": "select * from (select id, {free}, lo, hi from {t} where mz_now() < hi) as x where mz_now() >= x.lo",
+    "parts": "select mz_part, mz_parts, count(*) as n, count_if(mz_now() < hi) as c, sum(case when mz_now() < lo then "
+    "mz_one end) as s from (select id, {free}, lo, hi from {t}) as mz_parts group by mz_part, mz_parts.mz_parts",
+    "beside": f"select mz_one, (select max(mz_apart) from {{t}} as o where o.id = t.id) as m from {{t}} as t where {W}",
     "sliding": "select id, {free}, {ours} from {t} "
     "where date_trunc('MINUTE', mz_now()) = date_trunc('MINUTE', timestamp_millis(lo))",
     "distinct_keys": f"select mz_rows, count(distinct mz_key) as keys, count_if(mz_diff > 0) as more from {{t}} "

@@ -9,7 +9,7 @@ from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
 from dbt.adapters.sparktemporal.temporal.sql.text.helper_columns import is_reserved
 from support.typed import by_text
 
-COLUMNS = {"t": ["id", "due", "hi"], "u": ["id", "k"]}
+COLUMNS = {"t": ["id", "due", "hi"], "u": ["id", "k"], "w": ["id", "due", "hi", "mz_h", "mz_hits", "mz_hour"]}
 
 
 @by_text
@@ -52,6 +52,12 @@ MERGED = {
         "SELECT `id`, `x`.`due`, `u`.`k` "
         "FROM (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) AS x JOIN u USING (id)",
         [">= due", "< `x`.`mz_h0`"],
+    ),
+    # columns of the user that begin as those of the rule
+    "select * from (select * from w where mz_now() < hi) as x where mz_now() >= x.due": (
+        "SELECT `x`.`id`, `x`.`due`, `x`.`hi`, `x`.`mz_h`, `x`.`mz_hits`, `x`.`mz_hour` "
+        "FROM (SELECT *, hi AS `mz_h0` FROM w) AS x",
+        [">= x.due", "< `x`.`mz_h0`"],
     ),
     # a SELECT between the two that only passes rows on
     f"with x as (select id, due from ({INNER}) as i where id > 0) select id from x where mz_now() >= due": (

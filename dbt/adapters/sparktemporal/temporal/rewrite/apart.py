@@ -23,8 +23,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ..sql.text.dialect import parse
+from ..sql.text.helper_columns import numbered
 
-_APART = parse("SELECT 1 FROM t LATERAL VIEW explode(array(0)) mz_apart AS mz_one").args["laterals"][0]
+_APART = "SELECT 1 FROM t LATERAL VIEW explode(array(0)) mz_apart AS {}"
 
 
 def keep_apart(residual: exp.Expr) -> None:
@@ -33,7 +34,9 @@ def keep_apart(residual: exp.Expr) -> None:
         nested = _is_nested(select)
         over_one = select.args.get("from_") is not None and not select.args.get("joins")
         if nested and over_one and not select.args.get("laterals") and not any(i.is_star for i in select.expressions):
-            select.set("laterals", [_APART.copy()])
+            names = {identifier.name.lower() for identifier in select.find_all(exp.Identifier)}
+            column = "mz_one" if "mz_one" not in names else numbered("mz_one_", 2, names)
+            select.set("laterals", parse(_APART.format(column)).args["laterals"])
 
 
 def no_fact(value: str) -> str:

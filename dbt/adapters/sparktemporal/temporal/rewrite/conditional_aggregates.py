@@ -17,9 +17,9 @@ that is impossible, the SELECT stays as it is, and reads evaluate the conditions
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from sqlglot import exp
 
@@ -30,17 +30,20 @@ from ..sql.functions.calls import aggregate, is_aggregate_call, makes_several_ro
 from ..sql.functions.raising import may_raise
 from ..sql.functions.registry import SPARKS
 from ..sql.functions.row import Aggregate
-from ..sql.names.bind import typed_columns
+from ..sql.names.bind import columns_of, typed_columns
 from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import ORDERED, first_source, is_aggregation, is_inside_a_value, over_rows_of
 from ..sql.names.scope import Describe, derived
 from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render, set_where
+from ..sql.text.helper_columns import numbered
 from .case_branches import Branch, branches
 from .linear_aggregates import SUMMED, NoSum, Sums
 from .stays import Stays
 
 _PART, _PARTS = "mz_part", "mz_parts"
+#: the number of a part -> the condition of its rows
+_IsPart = Callable[[int], exp.Expr]
 _ELSEWHERE = ("joins", "laterals", "hint", "distinct", "qualify", "windows", "sort", "cluster", "distribute")
 #: the most parts that a read adds up, beside the part of all rows
 _MOST = 8
@@ -112,22 +115,32 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     _check_sums([*(one.call for one in found), *plain], select, describe, ansi)
     if any(_is_protected(one, ansi) for one in found):
         raise Stays
+    name = _free_name(select, describe)
+    is_part = partial(_is_part, name)
     for one in found:
-        one.whole.replace(_of_parts(one, [parts[render(_holds(b))][0] if b.has_clock else 0 for b in one.branches]))
+        numbers = [parts[render(_holds(b))][0] if b.has_clock else 0 for b in one.branches]
+        one.whole.replace(_of_parts(one, numbers, is_part))
     for call in plain:
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
-        whole.replace(_filtered(whole, 0))
+        whole.replace(_filtered(whole, is_part(0)))
     clock = next(mz_now_calls(select)).copy()
     everywhere = exp.Not(this=exp.Is(this=clock, expression=exp.null()))
-    branches = [_branch(select, number, holds) for number, holds in [(0, everywhere), *parts.values()]]
+    branches = [_branch(select, name, number, holds) for number, holds in [(0, everywhere), *parts.values()]]
     above.set("from_", exp.From(this=derived(exp.union(*branches, distinct=False), source.alias_or_name or _PARTS)))
     set_where(above, [])
     return above
 
 
-def _branch(select: exp.Select, number: int, holds: exp.Expr) -> exp.Select:
+def _free_name(select: exp.Select, describe: Describe) -> str:
+    """A name for the column of the parts, which neither the rows nor the SELECT have."""
+    rows = columns_of(over_rows_of(select, exp.Star()), describe, visible_ctes(select))
+    taken = {name.lower() for name in (*(n for n, _ in rows), *(i.name for i in select.find_all(exp.Identifier)))}
+    return _PART if _PART not in taken else numbered(f"{_PART}_", 2, taken)
+
+
+def _branch(select: exp.Select, name: str, number: int, holds: exp.Expr) -> exp.Select:
     where = select.args.get("where")
-    branch = over_rows_of(select, exp.Star(), exp.alias_(exp.Literal.number(number), _PART))
+    branch = over_rows_of(select, exp.Star(), exp.alias_(exp.Literal.number(number), name))
     both = [exp.paren(where.this.copy())] if where is not None else []
     set_where(branch, [*both, exp.paren(holds.copy())])
     return branch
@@ -199,12 +212,12 @@ def _holds(branch: Branch) -> exp.Expr:
     return conditions[0] if len(conditions) == 1 else conjunction([exp.paren(c) for c in conditions])
 
 
-def _of_parts(one: _Conditional, numbers: list[int]) -> exp.Expr:
+def _of_parts(one: _Conditional, numbers: list[int], is_part: _IsPart) -> exp.Expr:
     """The aggregate over parts. numbers: the part of each branch, 0 for a branch without the clock."""
     (first, *more), default = one.branches, one.default
     if default is None and not more and first.has_clock:
-        return _filtered(one.call, numbers[0])
-    rows = [_of_branch(branch, number) for branch, number in zip(one.branches, numbers)]
+        return _filtered(one.call, is_part(numbers[0]))
+    rows = [_of_branch(branch, number, is_part) for branch, number in zip(one.branches, numbers)]
     value = exp.Case(ifs=rows)
     if default is None:
         (argument,) = one.call.expressions
@@ -212,20 +225,20 @@ def _of_parts(one: _Conditional, numbers: list[int]) -> exp.Expr:
         return exp.Anonymous(
             this=one.call.name, expressions=[exp.Distinct(expressions=[value]) if is_distinct else value]
         )
-    every = [*(row.copy() for row in rows), exp.If(this=_is_part(0), true=default.copy())]
+    every = [*(row.copy() for row in rows), exp.If(this=is_part(0), true=default.copy())]
     total = exp.Anonymous(this="sum", expressions=[exp.Case(ifs=every)])
     if all(isinstance(branch.value.unnest(), exp.Literal) for branch in one.branches):
         return total
     # NULL where a condition holds for each row of the group, all without a value
-    values = _filtered(_count(first.value), numbers[0]) if not more else _count(value)
+    values = _filtered(_count(first.value), is_part(numbers[0])) if not more else _count(value)
     with_value = exp.GT(this=values, expression=exp.Literal.number(0))
-    counted: list[exp.Expr] = [_filtered(_count(exp.Star()), number) for number in numbers]
-    others = exp.GT(this=_filtered(_count(exp.Star()), 0), expression=reduce(_plus, counted))
+    counted: list[exp.Expr] = [_filtered(_count(exp.Star()), is_part(number)) for number in numbers]
+    others = exp.GT(this=_filtered(_count(exp.Star()), is_part(0)), expression=reduce(_plus, counted))
     return exp.Case(ifs=[exp.If(this=exp.Or(this=with_value, expression=others), true=total)])
 
 
-def _of_branch(branch: Branch, number: int) -> exp.If:
-    holds: exp.Expr = _is_part(number)
+def _of_branch(branch: Branch, number: int, is_part: _IsPart) -> exp.If:
+    holds = is_part(number)
     if number == 0:
         holds = conjunction([holds, *(exp.paren(c.copy()) for c in branch.conditions)])
     return exp.If(this=holds, true=branch.value.copy())
@@ -239,15 +252,14 @@ def _count(of: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="count", expressions=[of.copy()])
 
 
-def _filtered(whole: exp.Expr, number: int) -> exp.Filter:
-    holds: exp.Expr = _is_part(number)
+def _filtered(whole: exp.Expr, holds: exp.Expr) -> exp.Filter:
     if isinstance(whole, exp.Filter):
         holds, whole = exp.And(this=exp.paren(whole.expression.this.copy()), expression=holds), whole.this
     return exp.Filter(this=whole.copy(), expression=exp.Where(this=holds))
 
 
-def _is_part(number: int) -> exp.Expr:
-    return exp.EQ(this=exp.column(_PART), expression=exp.Literal.number(number))
+def _is_part(name: str, number: int) -> exp.Expr:
+    return exp.EQ(this=exp.column(name), expression=exp.Literal.number(number))
 
 
 # -- what is required --

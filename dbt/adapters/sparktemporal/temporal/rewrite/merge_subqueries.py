@@ -182,14 +182,17 @@ def _merge(
     outer: exp.Select, found: list[tuple[exp.Expr, exp.Select]], describe: Describe, numbers: count[int]
 ) -> None:
     moved: list[exp.Expr] = []
+    added: list[exp.Expr] = []
     for number, (item, inner) in enumerate(found):
+        own = len(inner.expressions)
         if not item.alias_or_name:
             item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
         moved += give_up(inner, item.alias_or_name, numbers)
+        added += inner.expressions[own:]
     if any(item.is_star for item in outer.expressions):
         rows = without(outer, "where")
         visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
-        expand_stars(outer, sources_of(rows, describe, visible).without(lambda name: name.startswith(_COLUMN)))
+        expand_stars(outer, sources_of(rows, describe, visible).without({item.alias for item in added}))
     add_to_where(outer, moved)
 
 

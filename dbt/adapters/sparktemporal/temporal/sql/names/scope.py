@@ -5,7 +5,7 @@ Names resolve as in Spark: the alias of a source first, then a column, then a fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -43,10 +43,10 @@ class Sources(list[Source]):
     def merged(self) -> list[str]:
         return [column.lower() for source in self if not source.name for column in source.columns]
 
-    def without(self, is_hidden: Callable[[str], bool]) -> Sources:
-        """The sources without the columns whose names are hidden."""
-        fewer = Sources(replace(s, columns=tuple(c for c in s.columns if not is_hidden(c))) for s in self)
-        fewer.star, fewer.merges = [(of, name) for of, name in self.star if not is_hidden(name)], self.merges
+    def without(self, hidden: Collection[str]) -> Sources:
+        """The sources without the columns of these names."""
+        fewer = Sources(replace(s, columns=tuple(c for c in s.columns if c not in hidden)) for s in self)
+        fewer.star, fewer.merges = [(of, name) for of, name in self.star if name not in hidden], self.merges
         return fewer
 
     def starred(self, of: str | None) -> list[tuple[str, str]] | None:
