@@ -203,6 +203,62 @@ def test_values_that_differ_by_case_are_two(sql: str, value: str) -> None:
     assert shown("A") == shown("zz").replace("zz", "A")
 
 
+#: queries that may give other rows when they are evaluated again, and those that may not
+CHOOSING = (
+    "select * from t limit 3",
+    "select * from t order by ts offset 3",
+    "select id, k, v, max(ts) as ts from (select * from t limit 3) as t group by id, k, v",
+    "select *, row_number() over (partition by id order by ts desc) as rn from t",
+    "select *, lag(v) ignore nulls over (order by ts) as rn from t",
+    "select *, sum(v) over (order by ts rows between 1 preceding and current row) as rn from t",
+    "select id, k, first(v) as v, max(ts) as ts from t group by id, k",
+    "select id, k, max_by(v, ts) as v, max(ts) as ts from t group by id, k",
+    "select id, k, size(collect_set(v)) as v, max(ts) as ts from t group by id, k",
+)
+NOT_CHOOSING = (
+    "select * from t where false limit 0",
+    "select *, dense_rank() over (partition by id order by ts desc) as rn from t",
+    "select *, sum(v) over (order by ts) as rn, count(*) over (partition by id) as n from t",
+    "select id, k, max(v) as v, max(ts) as ts from t group by id, k",
+)
+#: models of such a query, each row of which would be copied
+COPYING = (
+    "select k, count(*) as n, count_if(mz_now() < ts) as c from ({}) as x group by k",
+    "with x as ({}) select k, max(v) as n, count_if(mz_now() < ts) as c from x where id > 1 group by k",
+    "select x.id, u.name from ({}) as x left join u on u.id = x.id and u.until <= mz_now()",
+    "with x as ({}), y as (select * from x where v > 1) select y.id, u.name from y left join u on u.id = y.id "
+    "and u.until <= mz_now() where y.id > 2",
+    "select x.v, u.name from u left join ({}) as x on u.id = x.id and x.ts <= mz_now()",
+    "select x.v, u.name from (select * from u where mz_now() < until) as u right join ({}) as x on u.id = x.id",
+    "select x.v, u.name from (select * from u where mz_now() < until) as u full join ({}) as x on u.id = x.id",
+    "select u.name, count(*) as n from u left join (select * from ({}) as y where mz_now() < ts) as x on u.id = x.id "
+    "group by u.name",
+)
+
+
+def typed_names(query: exp.Query) -> list[tuple[str, str]]:
+    columns = TABLES["u" if "FROM u" in render(query) else "t"]
+    names = [n for item in query.selects for n in (columns if item.is_star else [item.alias_or_name])]
+    return [(name, "timestamp" if name in ("ts", "until") else "int") for name in names]
+
+
+def evaluations(model: str, below: str) -> int:
+    found = split(model.format(below), typed_names)
+    texts = [render(query) for query in (found.residual, *(core.query for core in found.cores))]
+    return sum(text.count(render(parse(below))) for text in texts)
+
+
+@pytest.mark.parametrize("below", CHOOSING)
+@pytest.mark.parametrize("model", COPYING)
+def test_what_chooses_among_rows_is_evaluated_once(model: str, below: str) -> None:
+    assert evaluations(model, below) == 1
+
+
+@pytest.mark.parametrize("below", NOT_CHOOSING)
+def test_what_chooses_nothing_may_be_evaluated_for_each_part(below: str) -> None:
+    assert [evaluations(model, below) for model in COPYING] == [2, 2, 2, 2, 2, 2, 3, 2]
+
+
 VERBATIM = [
     "date_sub(d, 7)", "datediff(a, b)", "ceil(x)", "dateadd(DAY, 3, d)", "x DIV 1000", "percentile_approx(x, 0.5)",
     "CAST(x AS TIMESTAMP)", "TRY_CAST(s AS INT)", "transform(a, x -> x + 1)", "first(x) IGNORE NULLS",

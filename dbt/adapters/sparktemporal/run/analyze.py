@@ -159,7 +159,7 @@ def _understand(
 
 def _listable(
     warehouse: Warehouse,
-    split_by: Callable[[Mapping[int, Unlistable]], Split],
+    split_by: Callable[..., Split],
     written: str,
     version: str,
     zone: SessionZone,
@@ -169,10 +169,15 @@ def _listable(
 
     written: the text of the model. unlisted: the calls of predicates whose changes cannot be listed, so that a read
     evaluates these predicates. The types of a core are known only after the split. Where the types show more such
-    calls, the model is split again with these calls too, until no call is left to add.
+    calls, the model is split again with these calls too, until no call is left to add. The model is also split again
+    where two cores may evaluate one part of the text, and the plans show that a view below chooses among its rows.
     """
     parts = split_by(unlisted)
     described = [_described(warehouse, core, written) for core in parts.cores]
+    if any(plans.chooses_rows(plans.analyzed(plan)) for _, plan in described):
+        once = partial(split_by, copies=False)
+        if _shown(once(unlisted)) != _shown(parts):
+            return _listable(warehouse, once, written, version, zone, unlisted)
     refuse_text_that_is_null(warehouse, parts.cores)
     try:
         return parts, described, [_typed(core, cs, version, zone) for core, (cs, _) in zip(parts.cores, described)]
@@ -180,6 +185,10 @@ def _listable(
         if unlisted.keys() >= set(why.calls):
             raise
         return _listable(warehouse, split_by, written, version, zone, {**unlisted, **dict.fromkeys(why.calls, why)})
+
+
+def _shown(parts: Split) -> list[str]:
+    return [render(query) for query in (parts.residual, *(core.query for core in parts.cores))]
 
 
 def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tuple[str, str]], str]:

@@ -12,7 +12,8 @@ A CASE with several conditions has a part for each of its branches, see `case_br
       ->  sum(case when mz_part = 1 then x when mz_part = 2 then y end)
 
 Part 0 has all rows, so a group exists while it has rows, whatever the conditions. Each part is kept per group. Where
-that is impossible, the SELECT stays as it is, and reads evaluate the conditions.
+that is impossible, the SELECT stays as it is, and reads evaluate the conditions. So does a SELECT over rows that
+another evaluation may choose otherwise (LIMIT, row_number()): the parts would be of several choices.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sqlglot import exp
 from ..predicates.comparisons import Moves, comparisons, conjuncts
 from ..predicates.conditions import condition
 from ..predicates.monotonicity import Unlistable
-from ..sql.functions.calls import aggregate, is_aggregate_call, makes_several_rows, nondeterministic
+from ..sql.functions.calls import aggregate, depends_on_order, is_aggregate_call, makes_several_rows, nondeterministic
 from ..sql.functions.raising import may_raise
 from ..sql.functions.registry import SPARKS
 from ..sql.functions.row import Aggregate
@@ -86,8 +87,9 @@ def _is_candidate(select: exp.Select, not_kept: Container[int]) -> bool:
         return False
     if any(select.args.get(key) for key in _ELSEWHERE) or any(call.meta["start"] in not_kept for call in calls):
         return False
-    below = [select.args.get(key) for key in ("from_", "where", "group")]
-    if any(map(has_clock, named_ctes(select))) or any(part is not None and has_clock(part) for part in below):
+    below = [part for key in ("from_", "where", "group") if (part := select.args.get(key)) is not None]
+    below += named_ctes(select)
+    if any(map(has_clock, below)) or any(part for one in below for part in depends_on_order(one)):
         return False
     return nondeterministic(select) is None and all(map(_is_known, select.walk()))
 

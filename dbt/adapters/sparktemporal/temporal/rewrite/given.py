@@ -22,6 +22,7 @@ class Given:
     ansi: bool
     after_1970: bool
     unlisted: Mapping[int, Unlistable]
+    copies: bool
 
     @property
     def not_kept(self) -> frozenset[int]:

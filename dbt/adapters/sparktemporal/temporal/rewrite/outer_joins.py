@@ -10,7 +10,8 @@
 
 So a row is stored with the times at which it has no partner, and a read costs in proportion to its answer.
 `coverage_sql` computes the gaps. Where it takes more than equal keys and plain comparisons to find the partners, a
-read evaluates the join.
+read evaluates the join. So it does for an outer join of rows that another evaluation may choose otherwise (LIMIT,
+row_number()): the rows with and without partners would be of two choices.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..predicates.comparisons import Moves, conjuncts
-from ..sql.functions.calls import nondeterministic
+from ..sql.functions.calls import depends_on_order, nondeterministic
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.ctes import eliminate_ctes, visible_ctes, with_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, merges_columns, only_filters, over_rows_of
@@ -40,8 +41,11 @@ _JOINED = "mz_joined"
 _MOST = 3
 
 
-def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> exp.Query:
-    """A model's tree -> the tree without outer, semi and anti joins, EXISTS and IN over the clock, where possible."""
+def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves, copies: bool) -> exp.Query:
+    """A model's tree -> the tree without outer, semi and anti joins, EXISTS and IN over the clock, where possible.
+
+    copies: whether two evaluations of a query surely give the same rows, as far as its text does not tell.
+    """
     done: list[exp.Select] = []
     while True:  # inner SELECTs first: an outer one takes their rows
         every = [select for select in tree.find_all(exp.Select) if not any(select is one for one in done)]
@@ -51,7 +55,7 @@ def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> 
             return tree
         done.append(select)
         try:
-            written = _Rewriting(describe, moves, visible_ctes(select)).select(select.copy())
+            written = _Rewriting(describe, moves, visible_ctes(select), copies).select(select.copy())
         except STAYS:
             continue
         if isinstance(written, exp.SetOperation) and isinstance(select.parent, exp.SetOperation):
@@ -119,8 +123,8 @@ def _subquery(conjunct: exp.Expr, visible: list[exp.CTE]) -> _Subquery | None:
 
 
 class _Rewriting:
-    def __init__(self, describe: Describe, moves: Moves, visible: list[exp.CTE]) -> None:
-        self.describe, self.moves, self.visible = describe, moves, visible
+    def __init__(self, describe: Describe, moves: Moves, visible: list[exp.CTE], copies: bool) -> None:
+        self.describe, self.moves, self.visible, self.copies = describe, moves, visible, copies
         self.number = 0
 
     def select(self, select: exp.Select) -> exp.Query:
@@ -129,6 +133,7 @@ class _Rewriting:
             raise Stays
         with_ = select.args.get("with_")
         select.set("with_", None)
+        self.copies = self.copies and not _chooses(select, self.visible)
         sources = sources_of(select, self.describe, self.visible)
         if any(column.lower().startswith(OWN) for source in sources for column in source.columns):
             raise Stays  # a name without a source would have two
@@ -208,11 +213,13 @@ class _Rewriting:
         without = self._union(unmatched)
         if found is None or _wants_none(rows, found):
             return without
+        self._check_copies()
         return exp.union(self._union(_matched(rows, place, found)), without, distinct=False, copy=False)
 
     def _of_both_sides(self, rows: exp.Select) -> exp.Query:
         """A FULL JOIN as the pairs, and the rows of each side without partners."""
         (join,) = rows.args["joins"]
+        self._check_copies()
         if has_clock(join.args.get("on") or exp.null()):
             raise Stays
         if not has_window(join.this, self.visible):
@@ -230,6 +237,11 @@ class _Rewriting:
             without.args["joins"][0].set("kind", "ANTI")
         branches = [self._as_core(one) for one in (_matched(rows, 0, found), unmatched, without)]
         return exp.union(*branches, distinct=False, copy=False)
+
+    def _check_copies(self) -> None:
+        """Raise Stays where the rows of one evaluation would meet those of another."""
+        if not self.copies:
+            raise Stays
 
     def _as_core(self, select: exp.Select) -> exp.Select:
         pull_up_windows(select, self.visible, self.moves)
@@ -262,6 +274,19 @@ class _Rewriting:
         times, on, holds = found.covered(f"{ALIAS}{self.number}", present)
         self.number += 1
         return exp.Join(this=times, on=on, side=None if present else "LEFT"), holds
+
+
+def _chooses(select: exp.Select, visible: list[exp.CTE]) -> bool:
+    """Whether another evaluation may give other rows below a SELECT. The windows of `coverage_sql` choose nothing."""
+    rows = over_rows_of(select)
+    rows.set("where", select.args.get("where") and select.args["where"].copy())
+    for part in depends_on_order(with_ctes(rows, visible)):
+        window = part.find_ancestor(exp.Window)
+        order = window.args.get("order") if window is not None else None
+        by = [column.name.startswith(OWN) for column in order.find_all(exp.Column)] if order is not None else []
+        if not by or not all(by):
+            return True
+    return False
 
 
 def _is_comma(join: exp.Join) -> bool:

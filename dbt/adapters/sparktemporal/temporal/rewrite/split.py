@@ -74,6 +74,7 @@ def split(
     names: Names | None = None,
     after_1970: bool = True,
     unlisted: Mapping[int, Unlistable] | None = None,
+    copies: bool = True,
 ) -> Split:
     """The text of a model -> its cores and residual. Raises Refusal for a query that is not covered.
 
@@ -86,11 +87,12 @@ def split(
     | names | the names of columns without an alias |
     | after_1970 | whether the clock is after 1970, so that its whole seconds are rounded down |
     | unlisted | offset of a mz_now() in a predicate that a read has to evaluate -> the reason |
+    | copies | whether a part of the text may become parts of several cores, each evaluated by itself |
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
     with_names(tree, names or {})  # by the order of the tree
-    given = Given(describe, moves, by_rows or {}, ansi, after_1970, unlisted or {})
+    given = Given(describe, moves, by_rows or {}, ansi, after_1970, unlisted or {}, copies)
     for rule in RULES:
         changed = rule(tree, given)
         tree = tree if changed is None else changed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -84,6 +84,36 @@ def nondeterministic(query: exp.Expr) -> exp.Expr | None:
             if called.is_nondeterministic and not is_excepted:
                 return node
     return None
+
+
+#: window functions that are equal for rows that are equal in the order
+OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
+
+
+def depends_on_order(query: exp.Expr) -> Iterator[exp.Expr]:
+    """The parts of a query that may choose among its rows by their order, which no ORDER BY decides for equal rows.
+
+    >>> from ..text.dialect import parse
+    >>> [part.key for part in depends_on_order(parse("select first(a) from (select * from t limit 2) as t"))]
+    ['anonymous', 'limit']
+    >>> list(depends_on_order(parse("select rank() over (order by a), sum(b) over (order by a) from t limit 0")))
+    []
+    """
+    for node in query.walk():
+        if isinstance(node, (exp.Limit, exp.Offset)):
+            chooses = node.expression.name != "0"
+        elif isinstance(node, exp.WindowSpec):
+            ends = (node.args.get("start"), node.args.get("end"))
+            chooses = str(node.args.get("kind")).upper() == "ROWS" and ends != ("UNBOUNDED", "UNBOUNDED")
+        elif isinstance(node, exp.Func):
+            called = by_name(node)
+            above = node.parent.parent if isinstance(node.parent, (exp.IgnoreNulls, exp.RespectNulls)) else node.parent
+            of_window = isinstance(above, exp.Window) and called.aggregate is None
+            chooses = called.by_order or of_window and called.name.lower() not in OF_PEERS
+        else:
+            chooses = isinstance(node, (exp.Fetch, exp.QueryTransform))
+        if chooses:
+            yield node
 
 
 def by_name(node: exp.Func) -> Function:

@@ -185,6 +185,8 @@ class Function:
 
     #: the part of a group that decides the value; None for no aggregate
     aggregate: Aggregate | None = None
+    #: whether the order of the rows may decide the value of an aggregate too, where several are equally right
+    by_order: bool = False
     #: whether the function gives any number of rows and columns
     generates: bool = False
     window: Window | None = None

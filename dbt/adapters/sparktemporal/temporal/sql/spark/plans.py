@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..functions import registry
+from ..functions.calls import OF_PEERS
 from ..functions.row import CLOCK, SESSION
 from ..text.identifiers import PART, folded, parts
 from .relations import table_of
@@ -96,6 +97,32 @@ def moves_by_itself(plan: str) -> bool:
     The call that moves rows is in a view: in the model's own text all such calls but mz_now() are refused.
     """
     return bool(_BY_ITSELF.search(plan))
+
+
+def chooses_rows(plan: str) -> bool:
+    """Whether another evaluation of a plan may give other rows of the same tables: by chance, or by the rows' order.
+
+    Windows by the times of partners (see `coverage_sql`) choose nothing.
+
+    >>> chooses_rows("GlobalLimit 3"), chooses_rows("GlobalLimit 0"), chooses_rows("Aggregate [max(a#1) AS b#2]")
+    (True, False, False)
+    >>> frame = "windowspecdefinition(a#1 ASC, specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$()))"
+    >>> chooses_rows(f"Window [row_number() {frame} AS b#2]"), chooses_rows(f"Window [rank(a#1) {frame} AS b#2]")
+    (True, False)
+    """
+    return moves_by_itself(plan) or any(
+        _CHOOSES.search(line) or len(_ROW_FRAME.findall(line)) > len(_PEERS.findall(line))
+        for line in plan.splitlines()
+        if "mz_partner_" not in line
+    )
+
+
+_CHOOSES = re.compile(
+    rf"\b(?:nth_value|{'|'.join(sorted(registry.names(lambda row: row.by_order)))})\(|"
+    r"^[ :+\-|]*(?:(?:GlobalLimit|Offset) (?!0$)|Sample |ScriptTransformation )"
+)
+_ROW_FRAME = re.compile(r"RowFrame, (?!unboundedpreceding\$\(\), unboundedfollowing)")
+_PEERS = re.compile(rf"\b(?:{'|'.join(OF_PEERS)})\(")
 
 
 def reads_clock(plan: str) -> bool:
