@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
+from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
+from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, DeltaKind, delta_of
 from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added, added_rows
 from dbt.adapters.sparktemporal.temporal.ivm.linear_tables import tables
+from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 #: SQL -> its tables, those it is linear in as capitals
@@ -92,3 +97,45 @@ def test_a_union() -> None:
 
 def test_names_are_literals() -> None:
     assert Added("f", ("it's", "b")).condition == "f IN ('it\\'s', 'b')"
+
+
+FRAME = "specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$())"
+#: a node of the plan of an unchanged side -> whether it may be another set of rows in the next run
+SIDES = {
+    "Project [k#2, v#3]": False,
+    "GlobalLimit 0": False,
+    "GlobalLimit 3": True,
+    f"Window [row_number() windowspecdefinition(k#2, v#3 ASC NULLS FIRST, {FRAME}) AS rn#4], [k#2]": True,
+    f"Window [rank(v#3) windowspecdefinition(k#2, v#3 ASC NULLS FIRST, {FRAME}) AS rn#4], [k#2]": False,
+    f"Window [row_number() windowspecdefinition(mz_partner_k0#2, {FRAME}) AS mz_number#4], [mz_partner_k0#2]": False,
+    "Aggregate [k#2], [k#2, first(v#3, false) AS v#5]": True,
+    "Aggregate [k#2], [k#2, max(v#3) AS v#5]": False,
+}
+
+
+def delta(side: str) -> CoreDelta:
+    plan = f"""== Analyzed Logical Plan ==
+k: bigint
+Project [k#1]
++- Join Inner, (k#1 = k#2)
+   :- SubqueryAlias spark_catalog.d.a
+   :  +- Relation spark_catalog.d.a[k#1] parquet
+   +- {side}
+      +- SubqueryAlias spark_catalog.d.b
+         +- Relation spark_catalog.d.b[k#2,v#3] parquet
+"""
+    core = TypedCore(
+        Core("c0", parse("select a.k from d.a join (select * from d.b) as b on a.k = b.k")), (("k", "bigint"),)
+    )
+    changes = {
+        "spark_catalog.d.a": InputChange("1 new file", added=Added("_metadata.file_path", ("f",))),
+        "spark_catalog.d.b": InputChange("", same=True),
+    }
+    return delta_of(cast(Any, None), core, plan, cast(Any, changes), changes, "")
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_new_rows_meet_an_unchanged_side_unless_it_chooses_among_rows(side: str) -> None:
+    found = delta(side)
+    assert found.kind is (DeltaKind.FULL if SIDES[side] else DeltaKind.INCREMENTAL)
+    assert SIDES[side] == ("beside a choice among rows" in found.why)

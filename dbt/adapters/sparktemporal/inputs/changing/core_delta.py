@@ -123,6 +123,8 @@ def _incremental(
         raise _Full("its predicate reads tables, or where it reads which is not told")
     if (unread := delta_query.unread(places)) is not None:
         raise _Full(f"{read_at[unread][0]} changed, and cannot be joined as it was: nothing reads that")
+    if plans.chooses_rows(analyzed):  # the rows before were made with another choice, perhaps
+        raise _Full(f"{', '.join(moved)} changed beside a choice among rows (LIMIT, row_number(), first())")
     signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in delta_query.added_rows(query, places)]
     keeps_names = delta_query.keeps_names(intervals_sql.probe(core.core), found.values())
     if not keeps_names and not all(keeps_columns(warehouse, part) for _, part in signed):

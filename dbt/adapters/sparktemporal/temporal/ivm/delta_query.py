@@ -6,7 +6,7 @@ For two tables A and B in which a core is linear (`linear_tables`), with the new
 
 There is one query for each place at which a changed table is read. Earlier places read the old rows, later places read
 the present rows. Of a UNION ALL only the branch with the place remains. An unchanged table may stand anywhere: below an
-outer join, in a subquery, under an aggregate.
+outer join, in a subquery, under an aggregate; but no part of the core may choose among rows (`plans.chooses_rows`).
 """
 
 from __future__ import annotations
