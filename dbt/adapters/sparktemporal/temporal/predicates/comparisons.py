@@ -60,6 +60,12 @@ def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
     yield from joined(list(_parts(predicate)))
 
 
+def conjuncts_of(select: exp.Select) -> list[exp.Expr]:
+    """The conjuncts of the WHERE of a SELECT."""
+    where = select.args.get("where")
+    return list(conjuncts(where.this)) if where is not None else []
+
+
 def _parts(predicate: exp.Expr, inverted: bool = False) -> Iterator[exp.Expr]:
     node = predicate.unnest()
     if isinstance(node, exp.Not) and has_clock(node):

@@ -82,7 +82,7 @@ def _name(item: exp.Expr, name: str) -> None:
 
 
 def _is_nameless(item: exp.Expr) -> bool:
-    named = isinstance(item, (exp.Alias, exp.Aliases, exp.Column)) or item.is_star
+    named = isinstance(item, (exp.Alias, exp.Aliases, exp.Column))
     return not named and not _is_several(item) and not has_clock(item)
 
 

@@ -53,7 +53,8 @@ class Partnered:
 
     def islands(self) -> str:
         """A query of the keys and times: mz_partner_from where partners come, mz_partner_until where they go."""
-        names, rows, by = _names(self.keys), _bounded(self.rows, self.keys), _names(self.keys)
+        names, rows = _names(self.keys), _bounded(self.rows, self.keys)
+        by = names
         if self.comes and self.goes:
             over = f"OVER (PARTITION BY {names} ORDER BY mz_partner_from, mz_partner_until ROWS"
             covered = f"max(mz_partner_until) {over} BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= mz_partner_from"

@@ -15,7 +15,7 @@ from itertools import count
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..predicates.comparisons import conjuncts
+from ..predicates.comparisons import conjuncts_of
 from ..sql.names.bind import sources_of
 from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
@@ -174,7 +174,7 @@ def _is_plain(select: exp.Select) -> bool:
 def can_give_up(inner: exp.Select) -> bool:
     if not _is_plain(inner) or not all(_belongs_to(call, inner) for call in mz_now_calls(inner)):
         return False
-    temporal = [c for c in conjuncts(inner.args["where"].this) if has_clock(c)]
+    temporal = [c for c in conjuncts_of(inner) if has_clock(c)]
     return not any(c.find(exp.Query) for c in temporal)
 
 
@@ -201,7 +201,7 @@ def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr
 
     alias: the name by which the query around reads the SELECT.
     """
-    every = list(conjuncts(inner.args["where"].this))
+    every = conjuncts_of(inner)
     static = [c for c in every if not has_clock(c)]
     moved = _moved_up([c for c in every if has_clock(c)], inner, alias, numbers)
     set_where(inner, static)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ..predicates.comparisons import Moves, conjuncts
+from ..predicates.comparisons import Moves, conjuncts, conjuncts_of
 from ..sql.functions.calls import depends_on_order, nondeterministic
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.ctes import eliminate_ctes, visible_ctes, with_ctes
@@ -34,7 +34,7 @@ from .merge_subqueries import add_to_where
 from .partners import ALIAS, Key, Partners, partners
 from .stays import STAYS, Stays
 from .using_to_on import using_to_on
-from .windows_above import conjuncts_of, has_window, pull_up_windows
+from .windows_above import has_window, pull_up_windows
 
 _JOINED = "mz_joined"
 #: each outer join doubles the SELECTs
@@ -344,5 +344,5 @@ def _wants_none(rows: exp.Select, found: Partners) -> bool:
     )
 
 
-def _names(column: exp.Expr) -> list[str]:
-    return [part.name for part in column.parts] if isinstance(column, exp.Column) else []
+def _names(column: exp.Column) -> list[str]:
+    return [part.name for part in column.parts]

@@ -14,7 +14,7 @@ from math import ceil
 from sqlglot import exp
 
 from ..predicates.bounds import TIMESTAMP, Bounds, bounds, operand_kind
-from ..predicates.comparisons import Comparison, Moves, comparisons
+from ..predicates.comparisons import Comparison, Moves, comparisons, conjuncts_of
 from ..predicates.lengths import DAY_MS, milliseconds
 from ..predicates.logic import is_at_most
 from ..sql.functions.calls import makes_several_rows
@@ -26,7 +26,7 @@ from ..sql.text.helper_columns import operand_column
 from . import coverage_sql
 from .merge_subqueries import add_to_where
 from .stays import Stays
-from .windows_above import conjuncts_of, with_window_above
+from .windows_above import with_window_above
 
 #: the beginning of the names of derived tables with times
 ALIAS = "mz_partners_"

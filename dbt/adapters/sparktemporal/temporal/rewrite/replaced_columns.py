@@ -36,7 +36,5 @@ def _take_last(select: exp.Select) -> None:
     below.set("expressions", [exp.Star(replace=others)])
     above = around(below)
     above.set("expressions", [exp.Star(replace=[last])])
-    for key in list(select.args):
+    for key in [*select.args, *above.args]:
         select.set(key, above.args.get(key))
-    for key, value in above.args.items():
-        select.set(key, value)

@@ -121,7 +121,6 @@ def split(
     eliminate_ctes(residual)
     static = StaticParts(residual, len(cores))
     static.capture()
-    eliminate_ctes(residual)
     keep_apart(residual)
     if not cores and not static.cores:
         raise Refusal("ST337", fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")

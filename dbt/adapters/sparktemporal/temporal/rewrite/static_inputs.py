@@ -29,7 +29,7 @@ _LESS = ("where", "joins", "laterals", "having", "qualify", "limit", "offset")
 class StaticParts:
     """Takes the parts that read an input out of a residual, in place; each part is as large as possible."""
 
-    def __init__(self, residual: exp.Query, first: int = 1) -> None:
+    def __init__(self, residual: exp.Query, first: int) -> None:
         self.residual = residual
         self.cores: list[Core] = []
         self._first = first

@@ -40,7 +40,7 @@ _EVER = 10**15
 _DAYS = {"day": 1, "month": 31}
 
 
-def write_out_time_macros(tree: exp.Query, moves: Moves, after_1970: bool = True) -> None:
+def write_out_time_macros(tree: exp.Query, moves: Moves, after_1970: bool) -> None:
     """Rewrite the macros of time in a model to plain SQL, in place.
 
     moves: see `comparisons.Moves`. after_1970: whether the clock is after 1970, so that its seconds are rounded down.

@@ -13,7 +13,7 @@ from itertools import count
 
 from sqlglot import exp
 
-from ..predicates.comparisons import Moves, comparisons, conjuncts
+from ..predicates.comparisons import Moves, comparisons, conjuncts_of
 from ..sql.functions.calls import generates, nondeterministic
 from ..sql.functions.registry import SPARKS
 from ..sql.names.ctes import with_ctes
@@ -72,12 +72,6 @@ def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) ->
     read = [select.args["from_"], *(select.args.get("joins") or [])]
     if any(has_window(one.this, visible) or has_clock(one.args.get("on") or _NONE) for one in read):
         raise Stays
-
-
-def conjuncts_of(select: exp.Select) -> list[exp.Expr]:
-    """The conjuncts of the WHERE of a SELECT."""
-    where = select.args.get("where")
-    return list(conjuncts(where.this)) if where is not None else []
 
 
 def has_window(item: exp.Expr, visible: list[exp.CTE]) -> bool:
