@@ -194,7 +194,7 @@ def test_a_model_of_another_schema_has_the_views(beside: Project) -> None:
         profile = {**beside.connection, "schema": other}
         beside.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": {"dev": profile}}}))
         result = beside.run(now=T0, check=False)
-        assert f"where m__live is of the m in the schema {beside.schema}" in result.text and "ST519" in result.text
+        assert f"and m in the schema {beside.schema}, both with a view " in result.text and "ST201" in result.text
         assert beside.rows(text) == before and beside.rows(f"SHOW TABLES IN {other}") == []
         profile["schema"] = beside.schema
         beside.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": {"dev": profile}}}))

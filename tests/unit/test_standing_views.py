@@ -97,9 +97,9 @@ ALL = ["m", "m__live", "m__diffs"]
         ("`sales`", "lake.default", ALL, "", ""),
         ("`sales`", "", ALL, "", ""),
         ("`lake`.`sales`", "`Lake`.x", ["m__live"], "", ""),
-        ("`finance`", "lake.default", ALL, "ST519", "in the schema finance"),
-        ("`sales`", "lake_dev.default", ALL, "ST519", "in the schema lake_dev.sales"),
-        ("", "lake.default", ALL, "ST519", "in the schema unknown"),
+        ("`finance`", "lake.default", ALL, "ST201", "in the schema finance"),
+        ("`sales`", "lake_dev.default", ALL, "ST201", "in the schema lake_dev.sales"),
+        ("", "lake.default", ALL, "ST201", "in the schema unknown"),
         ("`sales`", "lake.default", ["m", "m__diffs"], "ST205", "`v`.`m`, which no run of m made"),
         ("`sales`", "lake.default", [], "", ""),
     ],
@@ -152,7 +152,7 @@ def test_models_of_two_schemas(views_in: str | None, first: str, second: str, ki
     for node in nodes:
         if collides and views_in:
             with pytest.raises(
-                Refusal, match=f"(?i)ST201 found: .*, both with a view {second} in `spark_catalog`.`v`\n"
+                Refusal, match=f"(?i)ST201 found: .*, both with a view {second} in `spark_catalog`.`v`, the views_in"
             ):
                 refuse_collisions(node, nodes, views_in)
         else:

@@ -59,9 +59,10 @@ def refuse_collisions(node: Any, nodes: Iterable[Any], views_in: str | None) -> 
             if views_in and not is_beside and model.is_temporal and is_view_of(view.alias, model.alias):
                 raise Refusal(
                     "ST201",
-                    f"{mine.unique_id} and {other.unique_id}, both with a view {model.alias} in {views_in}",
-                    "views_in of the profile is one schema for the views of both, and each run would replace the "
-                    "other's (names are compared without case)",
+                    f"{mine.unique_id} and {other.unique_id}, both with a view {model.alias} in {views_in}, the "
+                    "views_in of the profile",
+                    f"the temporal_view {view.alias} has a relation of that name, and each would replace the other's "
+                    "(names are compared without case)",
                     "another name or alias for one of them; or views_in: none, or no views_in where the catalog has "
                     "views",
                 )

@@ -61,11 +61,11 @@ def refuse_others(warehouse: Warehouse, target: ModelRelations) -> None:
         raise ForeignRelation(views.target.name(suffix), target.model)
     if (owner := _owner(live, warehouse.catalog())) != _folded(target.schema, warehouse.catalog()):
         raise Refusal(
-            "ST519",
-            f"views_in: {target.views_in} in the profile, where {target.model}__live is of the {target.model} in the "
-            f"schema {owner or 'unknown'}",
-            f"a run of {target.model} in {target.plain_schema} would replace the views of that model, whose readers "
-            "would then get other rows",
+            "ST201",
+            f"{target.model} in the schema {target.plain_schema} and {target.model} in the schema "
+            f"{owner or 'unknown'}, both with a view {views.target.name('__live')}, by views_in of the profile",
+            f"the temporal_view {target.model} has a relation of that name, and each would replace the other's "
+            "(names are compared without case)",
             "another views_in for this target, or another name or alias for one of the models. If that model is gone: "
             f"DROP VIEW {views.target.name('__live')}, and the others of its name",
         )
