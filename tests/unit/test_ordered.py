@@ -29,6 +29,11 @@ RISING = {
         "text", DAY),
     "concat('dt=', date(x), '/hr=', date_format(x, 'HH'))": ("text", HOUR),
     "string(x)": ("text", 0),
+    "date_format(x, 'yyyyMMddHHmmssSSSSSS')": ("text", 0),
+    "concat(year(x), substr(left(date_format(x, 'MM'), 0), 1, 2))": ("text", DAY),
+    "year(x) * 10 + floor((month(x) - 1) / 3)": ("number", DAY),
+    "(year(x) * 12 + month(x)) / 3": ("number", DAY),
+    "year(x) * 4 + int((month(x) - 1) / 3)": ("number", DAY),
     "substr(string(date(x)), 1, 7)": ("text", DAY),
     "left(x, 10)": ("text", DAY),
     "regexp_replace(date(x), '[^0-9]', '')": ("text", DAY),
@@ -54,6 +59,25 @@ OTHERS = [
     "case when year(x) > 2024 then 1 else 0 end", "case when month(x) >= 7 then year(x) else year(x) + 1 end",
     "year(x) * 100 + month(x - interval 1 day)", "concat(string(x), 'a')", "substr(date(x), 1, 6)", "lpad(x, 20, '0')",
     "concat(year(x), 'x', cast(null as string))", "-(year(x) * 100 + month(x))",
+    # a cast cuts a fraction; sums of fractions are rounded; the text of a DOUBLE is not its digits
+    "year(x) * 100 + month(x) - 3 * cast((month(x) - 1) / 3 as bigint)",
+    "case when month(x) = 1 then 1 / 10 + 2 / 10 else 3 / 10 end",
+    "year(x) + floor(month(x) / 10 + 7 / 10 + 2 / 10) - year(x)", "(year(x) / 1000000000000000000, month(x))",
+    "cast(cast(date_format(x, 'yyyyMMdd') as double) as string)",
+    "concat((year(x) - 1001) / 7998, date_format(x, 'MMdd'))",
+    "concat(year(x) / 1, 'a')", "int(date_format(x, 'SSSSSS')) - int(date_format(x, 'SSS')) + year(x)",
+    # Spark casts the values of a CASE to one type
+    "concat(case when month(x) <= 12 then year(x) else year(x) / 2 end, '-', date_format(x, 'MM'))",
+    "case when month(x) > 6 then date(x) else date_trunc('DAY', x) end",
+    # a date has no hours, and the last day of a month is not the day
+    "(date(make_timestamp(year(x), month(x), day(x), hour(x), 0, 0)), minute(x))",
+    "(last_day(make_date(year(x), month(x), day(x))), hour(x))",
+    # texts of more than ten characters
+    "concat(year(x), case when month(x) < 7 then '2' else '1' end, "
+    "case when month(x) < 7 then 'aaaaaaaaaaaaaaa' else 'bbbbbbbbbbbbbbb' end)",
+    # functions of users; empty texts
+    "integer(year(x))", "text(year(x))", "year(x) + int(left(date_format(x, 'yyyy'), 0))",
+    "replace(date_format(x, '-'), '-')", "lpad(date_format(x, ''), 2, '0')",
 ]  # fmt: skip
 
 
@@ -71,9 +95,16 @@ def test_it_does_not(text: str) -> None:
 
 def test_texts_of_which_some_are_dates() -> None:
     partial = {
-        "concat(extract(yearofweek from mz_now()), '-', lpad(weekofyear(mz_now()), 2, '0'))": {"date", "timestamp"}
+        "concat(extract(yearofweek from mz_now()), '-', lpad(weekofyear(mz_now()), 2, '0'))": {
+            "date",
+            "timestamp",
+            "timestamp_ntz",
+        }
     }
     partial |= {"date_format(mz_now(), 'yyyyMMddHH')": {"int"}, "date_format(mz_now(), 'yyyy-MM')": set()}
     for text, types in partial.items():
         found = ordered(expression(text))
         assert found is not None and found.partial == types, text
+    for text in ("concat('-', year(mz_now()))", "concat(year(mz_now()), 'e', date_format(mz_now(), 'MM'))"):
+        found = ordered(expression(text))
+        assert found is not None and found.is_partial("int") and found.is_partial("decimal(10,2)")

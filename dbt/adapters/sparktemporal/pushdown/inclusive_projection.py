@@ -101,7 +101,7 @@ class _OfCondition(PredicateVisitor["str | None"]):
         if step is None or not kind or _OTHER_ORDERS.search(kind) or any(clock.find_all(exp.Column)):
             return None
         fields = ordered(clock)
-        if fields is None or kind in fields.partial or not side(clock).is_increasing:
+        if fields is None or fields.is_partial(kind) or not side(clock).is_increasing:
             return None
         found, reach = [], step.grid.reach
         for end, instant in self.clock.bounds(operator):

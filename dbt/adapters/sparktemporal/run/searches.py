@@ -178,7 +178,7 @@ def _refusal_of_months(step: MonotoneComparison, moving: Moving) -> Refusal:
 def _refuse_partial(step: MonotoneComparison, other: str) -> None:
     """Refuse to compare a text of the clock with a type to which Spark cannot cast all such texts."""
     fields = ordered(step.function)
-    if fields is not None and other in fields.partial:
+    if fields is not None and fields.is_partial(other):
         raise Refusal(
             "ST363",
             f"{fragment(step.function)} beside a value of type {other.upper()}",

@@ -19,6 +19,12 @@ FIRST_YEAR, LAST_YEAR = 1001, 8999
 ONE, YEAR, HOUR, MINUTE, SECOND, FRACTION = range(6)
 _LEAST = (1, FIRST_YEAR, 0, 0, 0, 0)
 _MOST = (1, LAST_YEAR, 23, 59, 59, 999_999)
+#: the types of numbers: a sum has the greater type of its parts
+INT, LONG, DOUBLE = range(3)
+#: type -> the numbers below it are computed as they are: an INT and a BIGINT wrap around, a DOUBLE drops digits
+_LIMITS = {INT: 2**31, LONG: 2**62, DOUBLE: 2**43}
+#: a DOUBLE below its limit holds each multiple of 1 / _PARTS
+_PARTS = 2**10
 
 
 class NoForm(Exception):
@@ -27,11 +33,14 @@ class NoForm(Exception):
 
 @dataclass(frozen=True)
 class Number:
-    """A linear combination of 1, the year, hour, minute, second and fraction; `of` has the coefficients."""
+    """A linear combination of 1, the year, hour, minute, second and fraction; `of` has the coefficients.
+
+    A DOUBLE is the nearest one to this number. So it keeps the order, but a sum of such DOUBLEs need not.
+    """
 
     of: tuple[int | Fraction, ...]
-    #: whether a sum is a BIGINT or a DOUBLE. Another one wraps around as an INT
-    is_long: bool = False
+    #: INT, LONG or DOUBLE
+    type: int = INT
 
     @property
     def whole(self) -> int:
@@ -46,25 +55,36 @@ class Number:
             raise NoForm
         return self.of[ONE]
 
+    @property
+    def is_whole(self) -> bool:
+        return all(n % 1 == 0 for n in self.of)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a DOUBLE holds each value as it is."""
+        return all(n * _PARTS % 1 == 0 for n in self.of) and self._is_within(_LIMITS[DOUBLE])
+
     def extreme(self, most: bool) -> int | Fraction:
         return sum(n * (high if (n > 0) == most else low) for n, low, high in zip(self.of, _LEAST, _MOST) if n)
 
     def plus(self, other: Number, times: int = 1) -> Number:
-        return Number(tuple(a + times * b for a, b in zip(self.of, other.of)), self.is_long or other.is_long)
+        return Number(tuple(a + times * b for a, b in zip(self.of, other.of)), max(self.type, other.type))
 
-    def times(self, factor: int | Fraction, is_long: bool = False) -> Number:
-        return Number(tuple(n * factor for n in self.of), self.is_long or is_long)
+    def times(self, factor: int | Fraction, type_: int = INT) -> Number:
+        return Number(tuple(n * factor for n in self.of), max(self.type, type_))
 
     def kept(self) -> Number:
-        """The number itself. Raises NoForm where the number may overflow, so that Spark wraps it around or fails."""
-        limit = 2**62 if self.is_long else 2**31
-        if self.extreme(True) >= limit or self.extreme(False) < -limit:
+        """The number itself. Raises NoForm where Spark may wrap it around, drop digits, or fail."""
+        if not self._is_within(_LIMITS[self.type]):
             raise NoForm
         return self
 
+    def _is_within(self, limit: int) -> bool:
+        return -limit <= self.extreme(False) and self.extreme(True) < limit
 
-def number(value: Fraction | int, is_long: bool = False) -> Number:
-    return Number((value, 0, 0, 0, 0, 0), is_long)
+
+def number(value: Fraction | int, type_: int = INT) -> Number:
+    return Number((value, 0, 0, 0, 0, 0), type_)
 
 
 _COUNTED = [Number(tuple(int(place == at) for at in range(6))) for place in range(6)]
@@ -97,7 +117,7 @@ class Block:
         at = [i for i in range(1, 6) if self.number.of[i]]
         if not at:
             return str(self.number.whole).zfill(self.width)
-        alone = len(at) == 1 and self.number.of[at[0]] == 1 and (at[0] == YEAR or not self.number.of[ONE])
+        alone = len(at) == 1 and 0 < self.number.of[at[0]] <= 1 and (at[0] == YEAR or not self.number.of[ONE])
         return ("?yhmsf"[at[0]] if alone else "?") * self.width
 
 
@@ -109,9 +129,17 @@ def literal(text: str) -> Text:
 
 
 def digits(value: Number, width: int = 1) -> Text:
-    """A number as text of at least `width` digits. Raises NoForm unless its values are whole, >= 0, of one length."""
+    """A number as text of at least `width` digits. Raises NoForm unless its values are whole, >= 0, of one length.
+
+    The text of a DOUBLE is not its digits: 2024.0, or 2.0240311E7.
+    """
     least, most = value.extreme(False), value.extreme(True)
-    if least < 0 or least % 1 or most % 1 or len(str(int(most))) > max(width, len(str(int(least)))):
+    if (
+        value.type == DOUBLE
+        or not value.is_whole
+        or least < 0
+        or len(str(int(most))) > max(width, len(str(int(least))))
+    ):
         raise NoForm
     return (Block(max(width, len(str(int(most)))), value),)
 
@@ -124,7 +152,7 @@ def cut(text: Text, start: int, length: int) -> Text:
     """
     found: list[Block] = []
     at = 1
-    if start < 1 or not text[-1].width and start + length - 1 > sum(len(block.template) for block in text):
+    if start < 1 or text and not text[-1].width and start + length - 1 > sum(len(block.template) for block in text):
         raise NoForm
     for block in text:
         size = len(block.template)
@@ -223,6 +251,12 @@ def instant(year: Number, month: int, day: int, clock: Sequence[Number], fractio
     for part in clock:
         total = total.times(100).plus(part)
     return total.times(10**6).plus(fraction or number(0))
+
+
+def day_of(instant: Number) -> Number:
+    """The day of an instant, at midnight."""
+    time = 10**12
+    return Number((instant.of[ONE] // time * time, instant.of[YEAR], 0, 0, 0, 0))
 
 
 def _reading(pattern: str) -> re.Pattern[str]:

@@ -16,9 +16,9 @@ from sqlglot import exp
 
 from ..sql.functions.row import Function, Makes
 from . import blocks
-from .blocks import YEAR, Block, NoForm, number
+from .blocks import DOUBLE, INT, LONG, YEAR, Block, NoForm, Number, number
 from .fields import MIDNIGHT, Dated, Evaluation, Rules, Several, Value, as_number
-from .logic import PredicateVisitor, branches_of, comparison, holds
+from .logic import PredicateVisitor, branches_of, comparison, holds, is_null, values_of
 
 _WORDS = {
     "year": "YEAR Y YEARS YR YRS", "yearofweek": "YEAROFWEEK", "quarter": "QUARTER QTR",
@@ -34,9 +34,9 @@ _UNITS = {word: name for name, words in _WORDS.items() for word in words.split()
 def _literal(_: Evaluation, node: exp.Literal) -> Value:
     if node.is_string:
         return blocks.literal(node.name)
-    if not node.name.isdigit():
+    if not node.name.isdigit() or int(node.name) >= 2**63:  # a DECIMAL
         raise NoForm
-    return number(int(node.name), int(node.name) >= 2**31)
+    return number(int(node.name), LONG if int(node.name) >= 2**31 else INT)
 
 
 def _suffixed(at: Evaluation, node: exp.Cast) -> Value:
@@ -44,34 +44,44 @@ def _suffixed(at: Evaluation, node: exp.Cast) -> Value:
     return as_number(at.of(node.this), node.to.sql(dialect="spark").lower())
 
 
+def _operands(at: Evaluation, node: exp.Binary) -> tuple[Number, Number]:
+    """Both sides of an operation. Raises NoForm where a side is a DOUBLE that is not the number itself."""
+    both = at.number(node.left), at.number(node.right)
+    if (isinstance(node, exp.Div) or any(side.type == DOUBLE for side in both)) and not all(s.is_exact for s in both):
+        raise NoForm
+    return both
+
+
+def _sum(at: Evaluation, node: exp.Binary) -> Value:
+    left, right = _operands(at, node)
+    return left.plus(right, -1 if isinstance(node, exp.Sub) else 1).kept()
+
+
 def _product(at: Evaluation, node: exp.Binary) -> Value:
-    left, right = at.number(node.left), at.number(node.right)
+    left, right = _operands(at, node)
     if any(left.of[1:]):
         left, right = right, left
-    return right.times(left.constant, left.is_long).kept()
+    return right.times(left.constant, left.type).kept()
 
 
 def _quotient(at: Evaluation, node: exp.Binary) -> Value:
-    left, right = at.number(node.left), at.number(node.right).whole
-    if right < 1:
+    left, right = _operands(at, node)
+    if right.whole < 1:
         raise NoForm
     if isinstance(node, exp.Div):
-        return left.times(Fraction(1, right), True)
-    if left.whole < 0:
+        return left.times(Fraction(1, right.whole), DOUBLE)
+    if left.whole < 0 or left.type == DOUBLE:
         raise NoForm
-    return number(left.whole // right if isinstance(node, exp.IntDiv) else left.whole % right, left.is_long)
+    found = left.whole // right.whole if isinstance(node, exp.IntDiv) else left.whole % right.whole
+    return number(found, max(left.type, right.type))
 
 
 def _case(at: Evaluation, node: exp.Expr) -> Value:
     if node.args.get("this") is not None and not isinstance(node, exp.If):
         raise NoForm
     branches, default = branches_of(node)
-    for branch in branches:
-        if at.holds(branch.this):
-            return at.of(branch.args["true"])
-    if default is None:
-        raise NoForm
-    return at.of(default)
+    value = next((branch.args["true"] for branch in branches if at.holds(branch.this)), default)
+    return at.chosen(node, [one for one in values_of(node) if not is_null(one)], value)
 
 
 def _several(at: Evaluation, node: exp.Expr) -> Value:
@@ -96,20 +106,25 @@ class _Holds(PredicateVisitor[bool]):
     def leaf(self, node: exp.Expr, inverted: bool) -> bool:
         found = comparison(node, inverted)
         if found is not None:
-            left, right = (self.at.number(side).constant for side in (found.left, found.right))
-            return holds(left, found.operator, right)
+            return self._compare(found.left, found.operator, found.right)
         if not isinstance(node, exp.In) or not node.expressions:
             raise NoForm
-        value, *items = (self.at.number(part).constant for part in (node.this, *node.expressions))
-        return (value in items) is not inverted
+        return any(self._compare(node.this, "=", item) for item in node.expressions) is not inverted
+
+    def _compare(self, left: exp.Expr, operator: str, right: exp.Expr) -> bool:
+        """Whether two numbers compare so. Raises NoForm where DOUBLEs may do so otherwise: both hold a fraction."""
+        both = [self.at.number(side).kept() for side in (left, right)]
+        if not (any(side.is_whole for side in both) or all(side.is_exact for side in both)):
+            raise NoForm
+        return holds(both[0].constant, operator, both[1].constant)
 
 
 _NODES: dict[type[exp.Expr], Callable[[Evaluation, Any], Value]] = {
     exp.Literal: _literal,
     exp.Cast: _suffixed,
     exp.Neg: lambda at, node: at.number(node.this).times(-1).kept(),
-    exp.Add: lambda at, node: at.number(node.left).plus(at.number(node.right)).kept(),
-    exp.Sub: lambda at, node: at.number(node.left).plus(at.number(node.right), -1).kept(),
+    exp.Add: _sum,
+    exp.Sub: _sum,
     exp.Mul: _product,
     exp.Div: _quotient,
     exp.IntDiv: _quotient,
@@ -172,12 +187,12 @@ def _cut(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
 
 
 def _padded(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    piece, *more = at.text(given[0])
-    width = at.number(given[1]).whole
-    is_number = not more and piece.number is not None and 0 < piece.width <= width
-    if not is_number or len(given) != 3 or _string(given[2]) != "0":
+    text, width = at.text(given[0]), at.number(given[1]).whole
+    if len(text) != 1 or not text[0].number or not 0 < text[0].width <= width or len(given) != 3:
         raise NoForm
-    return blocks.digits(piece.value, width)
+    if _string(given[2]) != "0":
+        raise NoForm
+    return blocks.digits(text[0].number, width)
 
 
 def _replaced(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
@@ -190,7 +205,7 @@ def _replaced(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
     for block in at.text(given[0]):
         text = block.text.replace(old, new) if is_plain else re.sub(r"[^0-9]", new, block.text)
         found += [block] if block.number is not None else blocks.literal(text)
-    if not found[-1].width:  # a fraction begins with a dot, and a time with a space
+    if found and not found[-1].width:  # a fraction begins with a dot, and a time with a space
         raise NoForm
     return tuple(found)
 

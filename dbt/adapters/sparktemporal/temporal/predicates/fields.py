@@ -7,8 +7,10 @@ date_format(t, 'yyyy-MM')                                       on 10 March: the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
@@ -18,7 +20,22 @@ from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import Function, Makes
 from ..sql.text.dialect import has_clock, is_mz_now, render
 from . import blocks
-from .blocks import FRACTION, HOUR, MINUTE, SECOND, YEAR, Block, NoForm, Number, Text, counted, number
+from .blocks import (
+    DOUBLE,
+    FRACTION,
+    HOUR,
+    INT,
+    LONG,
+    MINUTE,
+    SECOND,
+    YEAR,
+    Block,
+    NoForm,
+    Number,
+    Text,
+    counted,
+    number,
+)
 
 
 @dataclass(frozen=True)
@@ -44,8 +61,6 @@ _BEGINS: dict[str, Callable[[int], int]] = {
     "QUARTER": lambda month: (month - 1) // 3 * 3 + 1,
     **dict.fromkeys(("MONTH", "MON", "MM", "DAY", "HOUR", "MINUTE"), lambda month: month),
 }
-#: the types of texts
-_TEXTS = ("string", "text")
 MIDNIGHT = [number(0)] * 3
 
 
@@ -56,19 +71,22 @@ class Used:
     #: the instants, by their text
     of: dict[str, exp.Expr] = field(default_factory=dict)
     fields: set[str] = field(default_factory=set)
-    #: the `facts` of each node, by its id: they are asked for once for each day
-    known: dict[int, tuple[Function | None, bool, bool]] = field(default_factory=dict)
-    #: the instants of fields, by (id of the node, whether the field is of the time of day)
-    instants: dict[tuple[int, bool], exp.Expr] = field(default_factory=dict)
+    #: the `facts` of each node, by its id: they are asked for once for each day. The node stays, so that no other node
+    #: gets its id
+    known: dict[int, tuple[exp.Expr, tuple[Function | None, bool, bool]]] = field(default_factory=dict)
+    #: what is in `of`: (id of the node, whether the field is of the time of day)
+    instants: set[tuple[int, bool]] = field(default_factory=set)
     #: the instants of numbers of seconds, by the id of the number
     made: dict[int, exp.Expr] = field(default_factory=dict)
+    #: the types of the values of each CASE, by the ids of the CASE and of the value; None where not known
+    cases: dict[int, dict[int, object]] = field(default_factory=dict)
 
     def facts(self, node: exp.Expr) -> tuple[Function | None, bool, bool]:
         """(function of a node, whether the node has the clock, whether the node is made of fields)."""
         found = self.known.get(id(node))
         if found is None:
-            found = self.known[id(node)] = (function(node), has_clock(node), is_made(node))
-        return found
+            found = self.known[id(node)] = (node, (function(node), has_clock(node), is_made(node)))
+        return found[1]
 
     def seconds(self, count: exp.Expr) -> exp.Expr:
         """The instant `count` seconds after 1970; each call with the same node gives the same instant."""
@@ -84,13 +102,17 @@ class Used:
         key = (id(of), is_time)
         if key in self.instants:
             return
-        self.instants[key] = of
+        self.instants.add(key)
         of = of.unnest()
         while not is_time and (called := function(of)) is not None and called.truncates_to_date:
             of = arguments(of)[called.moved].unnest()
         if not has_clock(of) or is_made(of):
             raise NoForm
         self.of[render(of)] = of
+
+    def has_one_type(self) -> bool:
+        """Whether the values of each CASE have one type, so that Spark casts none of them."""
+        return all(len({*types.values()} | {None}) == 2 and None not in types.values() for types in self.cases.values())
 
 
 @dataclass(frozen=True)
@@ -154,6 +176,16 @@ class Evaluation:
             raise NoForm
         return value
 
+    def chosen(self, node: exp.Expr, values: Sequence[exp.Expr], value: exp.Expr | None) -> Value:
+        """The value that a CASE has on the day. The types of all its values are recorded, see `Used.has_one_type`."""
+        types = self.used.cases.setdefault(id(node), dict.fromkeys(map(id, values)))
+        for other in values:
+            with suppress(NoForm):  # perhaps the value is none on this day
+                types[id(other)] = types[id(other)] or _kind(self.of(other))
+        if value is None:
+            raise NoForm
+        return self.of(value)
+
     def holds(self, node: exp.Expr) -> bool:
         value = self.of(node)
         if not isinstance(value, bool):
@@ -188,7 +220,7 @@ class Evaluation:
 
     def _as_instant(self, node: exp.Expr, called: Function) -> Value:
         """A cast to a date or an instant: of an expression made of fields, or of the instant itself to a date."""
-        if self.used.facts(node)[2]:
+        if self.used.facts(node)[2] and (called.keeps_instants or called.truncates_to_date):
             return self.read(self.of(node), None, called.type)
         if not called.truncates_to_date:
             raise NoForm
@@ -206,12 +238,12 @@ class Evaluation:
 
     def read(self, value: Value, pattern: str | None, to: str) -> Dated:
         """A text, a date or an instant as a value of type `to`. Raises NoForm where Spark may read none."""
-        if isinstance(value, Dated):
-            return Dated(value.of, to)
-        found = blocks.read(value, pattern, self.day.month, self.day.day) if isinstance(value, tuple) else None
+        found = value.of if isinstance(value, Dated) else None
+        if isinstance(value, tuple):
+            found = blocks.read(value, pattern, self.day.month, self.day.day)
         if found is None:
             raise NoForm
-        return Dated(found, to)
+        return Dated(blocks.day_of(found) if to == "date" else found, to)
 
     def _as_text(self, node: exp.Expr) -> Text:
         """A cast to text: of an expression made of fields, of a date, or of an instant."""
@@ -235,8 +267,8 @@ class Evaluation:
     def pattern(self, of: exp.Expr, pattern: str) -> Text:
         found: Text = ()
         for name, word, width in blocks.pieces(pattern):
-            if name == "fraction":
-                found += (Block(width, self.field(of, name)),)
+            if name == "fraction":  # the digits that are left out are cut off
+                found += (Block(width, self.field(of, name).times(Fraction(1, 10 ** (6 - width)))),)
             else:
                 found += blocks.digits(self.field(of, name), width) if name else blocks.literal(word)
         return found
@@ -249,7 +281,7 @@ def is_made(node: exp.Expr) -> bool:
         is_one = (
             isinstance(part, (exp.DPipe, exp.Case, exp.If, exp.Substring))
             or called is not None
-            and (called.makes or called.name in _TEXTS)
+            and (called.makes or called.name == "string")
         )
         if is_one and has_clock(part):
             return True
@@ -270,26 +302,46 @@ def _type_of(node: exp.Expr) -> str:
 def _is_text(node: exp.Expr) -> bool:
     """Whether a node is a cast to text."""
     called = function(node.unnest())
-    return called is not None and called.name in _TEXTS
+    return called is not None and called.name == "string"
+
+
+def _kind(value: Value) -> object:
+    """The type of a value; of the numbers, only a DOUBLE is told from the others."""
+    if isinstance(value, Several):
+        return tuple(map(_kind, value.of))
+    if isinstance(value, Number):
+        return value.type == DOUBLE, Number
+    return value.type if isinstance(value, Dated) else type(value)
+
+
+def of_digits(text: Text) -> Number:
+    """The number that a text of digits spells. Raises NoForm for any other text."""
+    if not text or not all(block.width and (block.number or is_digits(block.text)) for block in text):
+        raise NoForm
+    total = number(0, LONG)
+    for block in text:
+        total = total.times(10**block.width).plus(block.number or number(int(block.text)))
+    return total
+
+
+def is_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def as_number(value: Value, to: str) -> Number:
+    """A number or a text of digits as a number of type `to`, or as its floor or ceiling."""
     if isinstance(value, tuple):
-        if any(block.number is None and not block.text.isdigit() or not block.width for block in value):
+        value = of_digits(value)
+        if not value.is_whole:  # digits of a fraction that is cut off
             raise NoForm
-        total = number(0, to == "bigint")
-        for block in value:
-            piece = number(int(block.text)) if block.number is None else block.number
-            total = total.times(10**block.width).plus(piece)
-        value = total.kept()
     if not isinstance(value, Number):
         raise NoForm
+    if to == "double":
+        return Number(value.of, DOUBLE)
     if to in ("floor", "ceil", "ceiling"):
-        return number((floor if to == "floor" else ceil)(value.constant))
-    if to in ("int", "integer") and value.extreme(True) < 2**31 and all(n % 1 == 0 for n in value.of):
-        return Number(value.of)
-    if to == "int":
-        return number(int(value.constant))
-    if to not in ("bigint", "double"):
+        return number((floor if to == "floor" else ceil)(value.kept().constant), LONG)
+    if to not in ("int", "bigint"):
         raise NoForm
-    return Number(value.of, True)
+    if not value.kept().is_whole:
+        value = number(int(value.constant))
+    return Number(value.of, INT if to == "int" else LONG).kept()

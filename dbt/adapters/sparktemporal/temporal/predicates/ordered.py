@@ -11,17 +11,20 @@ of a year to the first day of the next year. Nothing is concluded from the names
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
+from math import ceil, lcm
 
 from sqlglot import exp
 
 from ..sql.text.dialect import expression, has_clock, render
 from .blocks import (
     DAYS,
+    DOUBLE,
     FIRST_YEAR,
     FRACTION,
     HOUR,
@@ -36,7 +39,7 @@ from .blocks import (
     read,
 )
 from .field_rules import RULES
-from .fields import Dated, Day, Evaluation, Several, Used, Value, as_number, is_made
+from .fields import Dated, Day, Evaluation, Several, Used, Value, is_digits, is_made, of_digits
 
 #: the years as Spark reads them, in which the order is known: instants of others are neither searched nor stored
 YEARS = (FIRST_YEAR, LAST_YEAR)
@@ -57,8 +60,12 @@ class Ordered:
     step: int
     #: TEXT, NUMBER, DATE, TIMESTAMP or SEVERAL
     type: str
-    #: types to which Spark can cast only some of its texts
+    #: types to which Spark can cast only some of its texts, or in another order
     partial: frozenset[str] = frozenset()
+
+    def is_partial(self, type_: str) -> bool:
+        """Whether its order is not that of its texts as values of a type."""
+        return type_.partition("(")[0] in self.partial
 
 
 def ordered(node: exp.Expr) -> Ordered | None:
@@ -85,7 +92,7 @@ def _in(node: exp.Expr, of: exp.Expr) -> exp.Expr:
 @lru_cache(maxsize=512)
 def _ordered(text: str) -> Ordered | None:
     node = expression(text)
-    return _over(node, _FIRSTS) or _over(node, [_weeks()])
+    return _over(node, _FIRSTS) or _over(node, _WEEKS)
 
 
 def _over(node: exp.Expr, years: list[list[Day]]) -> Ordered | None:
@@ -95,10 +102,10 @@ def _over(node: exp.Expr, years: list[list[Day]]) -> Ordered | None:
         values = [[Evaluation(day, used, RULES).of(node) for day in days] for days in years]
         if years is _FIRSTS and not used.fields <= {"year", "quarter", "month"}:
             return _over(node, _EVERY)
-        orders = [[_order(value) for value in of_year] for of_year in _alike(values)]
+        orders = _orders(_alike(values))
     except NoForm:
         return None
-    if len(used.of) == 1 and all(_rises(of_year, orders) for of_year in orders):
+    if len(used.of) == 1 and used.has_one_type() and all(_rises(of_year, orders) for of_year in orders):
         of, type_ = next(iter(used.of.values())), _type(values[0][0])
         pairs = [pair for days, of_year in zip(years, values) for pair in zip(days, of_year)]
         return Ordered(of, _step(orders), type_, _partial(pairs) if type_ == TEXT else frozenset())
@@ -116,10 +123,7 @@ def _days(leap: bool) -> Iterator[Day]:
 #: the days of a common year and of a leap year; the first days of the months
 _EVERY = [list(_days(leap)) for leap in (False, True)]
 _FIRSTS = [[day for day in _EVERY[0] if day.day == 1]]
-
-
-def _weeks() -> list[Day]:
-    return [Day(0, 0, week) for week in range(1, 54)]
+_WEEKS = [[Day(0, 0, week) for week in range(1, 54)]]
 
 
 def _alike(values: list[list[Value]]) -> list[list[tuple[Number | Block, ...]]]:
@@ -135,6 +139,8 @@ def _alike(values: list[list[Value]]) -> list[list[tuple[Number | Block, ...]]]:
 def _flat(value: Value) -> Iterator[Number | Block]:
     if isinstance(value, Several):
         for part in value.of:
+            if isinstance(part, Number) and part.type == DOUBLE and not part.is_exact:
+                raise NoForm  # several numbers may have one DOUBLE
             yield from _flat(part)
     elif isinstance(value, tuple):
         yield from value
@@ -150,17 +156,18 @@ def _layout(part: Number | Block) -> tuple[int, bool]:
     return (part.width, part.number is None) if isinstance(part, Block) else (-1, False)
 
 
-def _order(parts: Sequence[Number | Block]) -> Number:
-    """A sequence -> a number, so that numbers compare as sequences do: a part outweighs all parts that can follow."""
-    total = number(0)
-    for part in parts:
-        value = part.value if isinstance(part, Block) else part
-        total = total.times(_FAR).plus(value)
-    return total
+def _orders(values: list[list[tuple[Number | Block, ...]]]) -> list[list[Number]]:
+    """Sequences -> numbers, so that numbers compare as sequences do: a part outweighs all parts that can follow."""
+    found = [[[p.value if isinstance(p, Block) else p for p in parts] for parts in of_year] for of_year in values]
+    used = {part for of_year in found for parts in of_year for part in parts}
+    scale = lcm(*(Fraction(n).denominator for part in used for n in part.of))
+    far = 2 * scale * ceil(max((abs(part.extreme(most)) for part in used for most in (False, True)), default=0)) + 1
+    return [
+        [reduce(lambda total, part: total.times(far).plus(part), parts, number(0)) for parts in of_year]
+        for of_year in found
+    ]
 
 
-#: more than any part can differ in
-_FAR = 2**80
 _ENDS = ((HOUR, 23), (MINUTE, 59), (SECOND, 59), (FRACTION, 999_999))
 
 
@@ -199,12 +206,22 @@ def _type(value: Value) -> str:
     return TEXT if isinstance(value, tuple) else SEVERAL if isinstance(value, Several) else NUMBER
 
 
+#: a type of whole numbers -> the least number above all of it
+_ABOVE = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
+#: what Spark may read as a number, beside digits alone
+_NUMBERS = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[df]?\s*", re.IGNORECASE | re.ASCII)
+
+
 def _partial(values: Sequence[tuple[Day, Value]]) -> frozenset[str]:
-    """The types to which Spark can cast only some of the texts."""
+    """The types to which Spark can cast only some of the texts, or in another order."""
     texts = [(day, value) for day, value in values if isinstance(value, tuple)]
     dates = {read(text, None, day.month, day.day) is None for day, text in texts}
-    found = {"date", "timestamp"} if len(dates) > 1 else set()
-    numbers = [as_number(text, "bigint") for _, text in texts if all(b.number or b.text.isdigit() for b in text)]
-    if len({number.extreme(most) < 2**31 for number in numbers for most in (False, True)}) > 1:
-        found.add("int")
+    found = {"date", "timestamp", "timestamp_ntz"} if len(dates) > 1 else set()
+    plain = ["".join("0" * b.width if b.number else b.text for b in text) for _, text in texts]
+    spelled = [of_digits(text) for (_, text), digits in zip(texts, plain) if is_digits(digits)]
+    if len(spelled) < len(texts) and any(map(_NUMBERS.fullmatch, plain)):
+        return frozenset({*found, *_ABOVE, "float", "double", "decimal"})
+    for name, above in _ABOVE.items():
+        if len({number.extreme(most) < above for number in spelled for most in (False, True)}) > 1:
+            found.add(name)
     return frozenset(found)
