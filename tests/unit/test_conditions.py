@@ -371,3 +371,25 @@ def test_a_length_in_the_text_is_that_of_a_column(length: str, kind: str) -> Non
     assert (kept.lengths, kept.keeps_days_apart()) == (hoisted.lengths, hoisted.keeps_days_apart())
     found = [[(reading.back, reading.at is None) for reading in readings(moving)] for moving in (kept, hoisted)]
     assert found[0] == found[1] and len(found[0]) in (1, 3)
+
+
+def test_what_always_compares_alike_has_no_changes() -> None:
+    for text in ("mz_now() + interval 1 day > mz_now()", "to_timestamp(mz_now()) = mz_now()"):
+        found = condition(expression(f"({text})").unnest())
+        assert (found.edges, found.steps) == ((), ())
+    local = ("cast(mz_now() as timestamp_ntz) < mz_now()", "mz_now() > to_timestamp_ntz(mz_now())")
+    for text in (*local, "mz_now() + interval 1 day -24 hours = mz_now()"):
+        with pytest.raises(Refusal, match="both sides"):
+            condition(expression(f"({text})").unnest())
+
+
+@pytest.mark.parametrize(
+    "side",
+    ["case when k then {} else {} end", "greatest({}, {})", "coalesce({}, {})", "if(k, {}, {})"],
+)
+def test_a_choice_between_a_date_and_an_instant_reads_local_time(side: str) -> None:
+    values = ("cast(mz_now() as date)", "mz_now()")
+    for both in (values, values[::-1]):
+        clock = expression(f"{side.format(*both)} - interval 1 day")
+        found = [reading.written for reading in readings(Moving(clock, (), (), "timestamp"))]
+        assert found.count(render(clock)) == 2  # of the instant, and of the instant a day earlier

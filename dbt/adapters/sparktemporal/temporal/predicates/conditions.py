@@ -30,7 +30,7 @@ from .logic import TRUTHS, PredicateVisitor, is_null, legs_of, parts_of, values_
 from .monotonicity import NONE, Side, Unlistable, is_side, side
 from .periods_between import period_changes
 from .row_expressions import RowExpressions, written
-from .shifts import moved
+from .shifts import is_local, moved
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
 from .together import sequences
@@ -290,6 +290,11 @@ def is_listable(node: exp.Expr) -> bool:
 def stay_apart(left: exp.Expr, right: exp.Expr) -> bool:
     """Whether two functions of the clock are known to always compare alike: `mz_now() + interval 1 day > mz_now()`."""
     spans = []
+    if is_local(left.unnest()) is not is_local(right.unnest()):
+        return False  # in the hour that local time repeats, Spark casts it to the earlier of two instants
+    lengths = [length for one in (left, right) for length in one.find_all(exp.Interval)]
+    if any(length.args.get("unit") is None and not is_below_a_day(length) for length in lengths):
+        return False  # `1 day -24 hours` is an hour where daylight saving begins
     for one in (left, right):
         base, by = (one, (0, 0)) if is_mz_now(one) else moved(one) or (one, (0, 0))
         if not is_mz_now(base.unnest()):

@@ -104,7 +104,7 @@ class _Walk:
         if (fields := ordered(node)) is not None:
             return self._of_fields(node, fields)
         if isinstance(node, (exp.Case, exp.If)):
-            return self._picked([value for value in values_of(node) if has_clock(value)])
+            return self._picked(values_of(node))
         if isinstance(node, (exp.Add, exp.Sub)):
             return self._added(node)
         if isinstance(node, exp.Cast):
@@ -171,9 +171,18 @@ class _Walk:
 
     def _picked(self, values: Sequence[exp.Expr]) -> _Moved:
         """The value of one of several parts, which may be as far before the clock as any of the parts."""
-        found = [self.kind(value) for value in values]
-        backs = [moved.back for moved in found]
-        return _Moved(found[0].kind, None if None in backs else max(b for b in backs if b is not None))
+        found = [(value, self.kind(value)) for value in values if has_clock(value)]
+        rows = {_KINDS.get(self.moving.row(value.unnest())[1], "") for value in values if not has_clock(value)}
+        kinds = {moved.kind for _, moved in found}
+        # Spark casts the values to one type
+        kind = next((kind for kind in (INSTANT, LOCAL) if kind in kinds | rows and kinds <= {*_KINDS.values()}), None)
+        if kind == INSTANT:
+            found = [(value, self._as(moved, value, "TIMESTAMP", value)) for value, moved in found]
+        backs = [moved.back for _, moved in found]
+        return _Moved(
+            kind or (kinds.pop() if len(kinds) == 1 else NUMBER),
+            None if None in backs else max(b for b in backs if b is not None),
+        )
 
     def _of_fields(self, node: exp.Expr, fields: Ordered) -> _Moved:
         """A part made of fields of an instant. Records the readings at which local time has to keep its order."""
@@ -196,7 +205,7 @@ class _Walk:
         inner = [(a, self.kind(a)) for a in node.expressions if has_clock(a)]
         of, base = inner[0]
         if called.picks in (Picks.GREATEST, Picks.LEAST, Picks.FIRST):
-            return self._picked([a for a, _ in inner])
+            return self._picked(node.expressions)
         if called.takes is not Takes.INSTANT or not called.is_monotone:
             return _Moved(_KINDS.get(called.type, NUMBER), None)
         if called.local is Local.UNIT:
