@@ -530,6 +530,7 @@ def test_refreshes_beside_the_schedule() -> None:
     ]  # fmt: skip
     assert [every.next(t) for t in (120, 121, 150, 151, 321, 333, 334)] == [120, 150, 150, 220, 333, 333, 420]
     assert every.with_refresh(444, 300).also == (333, 444)
+    assert every.with_refresh(200, 200).also == (200,)  # a full refresh with an earlier clock
     many = every
     for t in range(1001, 1001 + 100 * Refreshes.MOST_ALSO, 100):
         many = many.with_refresh(t, 0)
@@ -547,7 +548,9 @@ def test_durations(text: object, ms: int | None) -> None:
     assert parse_duration(text, "expiration") == ms
 
 
-@pytest.mark.parametrize("text", ["soon", "-1 day", "1 month", "1 year", "5", "1.5 days", "days", "", "1 day ago"])
+@pytest.mark.parametrize(
+    "text", ["soon", "-1 day", "1 month", "1 year", "5", "1.5 days", "days", "", "1 day ago", "600000 weeks"]
+)
 def test_bad_durations(text: str) -> None:
     with pytest.raises(Refusal, match="expiration: "):
         parse_duration(text, "expiration")

@@ -17,6 +17,8 @@ FIRST_MS = -(2**63)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 #: unit -> its length (ms), from the shortest to the longest
 _UNITS_MS = {unit.name: unit.most // 1_000 for unit in UNITS if unit.is_fixed and unit.most >= 1_000}
+#: from any clock of today it leads to a year that Python and Spark know
+_LONGEST_MS = 366_000 * 86_400_000
 _PAIR = re.compile(r"\s*(\d+)\s*([a-z]+?)s?(?=[\s\d,]|$),?", re.IGNORECASE)
 
 
@@ -53,6 +55,13 @@ def parse_duration(text: object, name: str) -> int | None:
             )
         total += int(pair.group(1)) * _UNITS_MS[unit]
         at = pair.end()
+    if total > _LONGEST_MS:
+        raise Refusal(
+            "ST114",
+            f"{name}: {text!r}",
+            "it is longer than a thousand years",
+            f"""{name}: "22 days", or {name}: "0" for off""",
+        )
     if total == 0:
         if words:
             return None

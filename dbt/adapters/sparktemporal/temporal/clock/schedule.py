@@ -36,10 +36,13 @@ class Refreshes:
         return Refreshes(**{**fields, "also": tuple(fields.get("also", ()))}) if fields else None
 
     def with_refresh(self, t: int, since: int) -> Refreshes:
-        """The schedule with a refresh at t (ms). If t is new, `also` keeps the last MOST_ALSO from `since` on."""
+        """The schedule with a refresh at t (ms). If t is new, `also` keeps the last MOST_ALSO from `since` to t.
+
+        A refresh after t is one of a run that a run with an earlier clock replaces.
+        """
         if t == self.last(t):
             return self
-        return replace(self, also=(*(one for one in self.also if one >= since), t)[-self.MOST_ALSO :])
+        return replace(self, also=(*(one for one in self.also if since <= one <= t), t)[-self.MOST_ALSO :])
 
     def known_from(self, since: int) -> int:
         """The instant (ms) from which all refreshes are known: `since`, or later if `also` is full."""
