@@ -155,3 +155,9 @@ def test_no_other_module_has_a_list_of_functions() -> None:
 )  # fmt: skip
 def test_a_list_elsewhere_is_found(source: str) -> None:
     assert listed(source)
+
+
+def test_a_mode_that_a_column_names_is_not_known() -> None:
+    for mode, is_random in (("'ECB'", False), ("'ecb'", False), ("ecb", True), ("'GCM'", True)):
+        found = calls.nondeterministic(expression(f"aes_encrypt(a, k, {mode})"))
+        assert (found is not None) is is_random, mode

@@ -80,7 +80,9 @@ def nondeterministic(query: exp.Expr) -> exp.Expr | None:
             return node.parent or node
         if isinstance(node, exp.Func):
             called = by_name(node)
-            is_excepted = called.unless and any(word.name.upper() == called.unless for word in node.expressions[2:])
+            is_excepted = called.unless and any(
+                word.is_string and word.name.upper() == called.unless for word in node.expressions[2:]
+            )
             if called.is_nondeterministic and not is_excepted:
                 return node
     return None
