@@ -38,8 +38,10 @@ _KINDS = {
     "void": VOID,  # a bare NULL: never TRUE
 }
 _WAY_OUT = {
-    "float": "whole milliseconds: `cast(floor({x}) as bigint)`, or DIV in place of `/`, which gives a double in Spark",
-    "double": "whole milliseconds: `cast(floor({x}) as bigint)`, or DIV in place of `/`, which gives a double in Spark",
+    **dict.fromkeys(
+        ("float", "double"),
+        "whole milliseconds: `cast(floor({x}) as bigint)`, or DIV in place of `/`, which gives a double in Spark",
+    ),
     "string": "`cast({x} as timestamp)` for text like 2024-03-01 12:00:00, `cast({x} as bigint)` for milliseconds",
     "boolean": "the boolean as a predicate of its own, joined by AND",
 }
