@@ -44,24 +44,19 @@ def parse_duration(text: object, name: str) -> int | None:
     while at < len(words):
         pair = _PAIR.match(words, at)
         unit = pair and pair.group(2).lower()
-        if not pair or unit not in _UNITS_MS:
+        if pair and unit in _UNITS_MS:
+            total += int(pair.group(1)) * _UNITS_MS[unit]
+        if not pair or unit not in _UNITS_MS or total > _LONGEST_MS:
             raise Refusal(
                 "ST114",
                 f"{name}: {text!r}",
                 "it is not a length of time in whole weeks, days, hours, minutes, seconds or milliseconds"
                 + (" (months and years have no fixed length)" if unit in ("month", "year") else "")
-                + (" (a length of time cannot be negative)" if "-" in words else ""),
+                + (" (a length of time cannot be negative)" if "-" in words else "")
+                + (" (a length of time is a thousand years at most)" if total > _LONGEST_MS else ""),
                 f"""{name}: "22 days", {name}: "1 hour 30 minutes", or {name}: "0" for off""",
             )
-        total += int(pair.group(1)) * _UNITS_MS[unit]
         at = pair.end()
-    if total > _LONGEST_MS:
-        raise Refusal(
-            "ST114",
-            f"{name}: {text!r}",
-            "it is longer than a thousand years",
-            f"""{name}: "22 days", or {name}: "0" for off""",
-        )
     if total == 0:
         if words:
             return None
