@@ -161,7 +161,8 @@ def _orders(values: list[list[tuple[Number | Block, ...]]]) -> list[list[Number]
     found = [[[p.value if isinstance(p, Block) else p for p in parts] for parts in of_year] for of_year in values]
     used = {part for of_year in found for parts in of_year for part in parts}
     scale = lcm(*(Fraction(n).denominator for part in used for n in part.of))
-    far = 2 * scale * ceil(max((abs(part.extreme(most)) for part in used for most in (False, True)), default=0)) + 1
+    ends: list[int | Fraction] = [end for part in used for end in (part.extreme(True), -part.extreme(False))]
+    far = 2 * scale * max(map(ceil, ends), default=0) + 1
     return [
         [reduce(lambda total, part: total.times(far).plus(part), parts, number(0)) for parts in of_year]
         for of_year in found
