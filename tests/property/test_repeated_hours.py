@@ -1,14 +1,19 @@
-"""Runs in the hour that local time repeats, and beside it, where both sides of a comparison are made of fields.
+"""Values made of the fields of an instant: whether they follow the instant.
 
-The oracle is Spark's own evaluation, as in test_predicates. The rows and the instants are those around the change.
+Runs in the hour that local time repeats, and beside it, where both sides of a comparison are such values: the oracle is
+Spark's own evaluation, as in test_predicates. And random values, in a zone of one offset.
 """
 
 from __future__ import annotations
 
+import random
 from datetime import datetime
+from typing import Any
 
 import pytest
 
+from dbt.adapters.sparktemporal.temporal.predicates.ordered import ordered
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 from support.predicates import judge
 from support.project import Project
 
@@ -67,3 +72,107 @@ def test_a_run_in_the_hour_that_is_repeated(project: Project, zone: str, back: s
         # a clock moved by a day is searched in cells of a quarter of an hour there, and needs too many: refused
         refused = [text for text in texts if zone == "Pacific/Chatham" and "interval 1 day" in text]
         assert accepted == len(texts) - len(refused)
+
+
+TYPES = ["tinyint", "smallint", "int", "bigint", "float", "double", "decimal(10, 0)", "decimal(10, 2)", "date"]
+NUMBERS = ["year({t})", "month({t})", "quarter({t})", "day({t})", "dayofyear({t})", "hour({t})", "second({t})"]
+PATTERNS = ["yyyy", "MM", "yyyyMM", "yyyyMMdd", "yyyy-MM-dd", "HH", "yyyyMMddHHmmss", "SSS", "SSSSSS", "-", ""]
+WORDS = ["", "0", "1", "-", "2024-01-0", "a" * 15, "b" * 15]
+TESTS = ["month({t}) < 7", "month({t}) = 1", "month({t}) between 3 and 12", "quarter({t}) / 3 > 1", "month({t}) > 12"]
+
+
+class Values:
+    """Random values made of fields of {t}."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def any(self, *made: Any) -> str:
+        return str(self.random.choice(made)())
+
+    def number(self, depth: int) -> str:
+        pick, n = self.random.choice, self.random.choice((1, 2, 3, 7, 10, 12, 100, 7998))
+        if depth == 0:
+            return pick([*NUMBERS, *NUMBERS[:2], f"{n}", f"{n}L", f"{n}D"])
+        inner, same = self.number(depth - 1), self.number(depth - 1)
+        return self.any(
+            lambda: f"({inner} {pick('+-')} {same})",
+            lambda: f"({inner} - {n} * {self.number(0)})",
+            lambda: f"({inner} {pick(['*', '/', '/', 'div', '%'])} {n})",
+            lambda: f"{pick(['cast', 'try_cast'])}({inner} as {pick(TYPES[:-1])})",
+            lambda: f"{pick(['floor', 'ceil', 'round', 'bigint', 'int', 'double', '-'])}({inner})",
+            lambda: f"cast({self.text(depth - 1)} as {pick(TYPES[:-1])})",
+            lambda: self.case(inner, same),
+        )
+
+    def text(self, depth: int) -> str:
+        pick = self.random.choice
+        if depth == 0:
+            return pick([f"date_format({{t}}, '{pick(PATTERNS)}')", f"'{pick(WORDS)}'", "cast({t} as string)"])
+        inner, same, number = self.text(depth - 1), self.text(depth - 1), self.number(depth - 1)
+        return self.any(
+            lambda: f"cast({number} as string)",
+            lambda: f"concat({inner}, {pick([same, number])})",
+            lambda: f"({number} || {inner})",
+            lambda: f"lpad({pick([inner, number])}, {pick([2, 4, 6])}, '0')",
+            lambda: f"substr({inner}, {pick([0, 1, 3])}, {pick([0, 2, 4])})",
+            lambda: f"replace({inner}, '-', '{pick(['', '/'])}')",
+            lambda: self.case(inner, pick([same, number])),
+        )
+
+    def time(self, depth: int) -> str:
+        pick = self.random.choice
+        hours = f"make_timestamp(year({{t}}), month({{t}}), day({{t}}), hour({{t}}), {self.number(0)}, 0)"
+        made = pick(
+            [hours, "make_date(year({t}), month({t}), day({t}))", f"make_date(year({{t}}), {self.number(1)}, 1)"]
+        )
+        return self.any(
+            lambda: made,
+            lambda: f"{pick(['date', 'last_day', 'to_timestamp'])}({made})",
+            lambda: f"date_trunc('{pick(['YEAR', 'MONTH', 'DAY', 'HOUR'])}', {{t}})",
+            lambda: f"cast({self.text(depth)} as {pick(['date', 'timestamp'])})",
+            lambda: self.case(made, pick(["date({t})", "date_trunc('DAY', {t})"])),
+        )
+
+    def case(self, one: str, other: str) -> str:
+        return f"case when {self.random.choice(TESTS)} then {one} else {other} end"
+
+    def whole(self) -> str:
+        """A value that begins with the year, or is of any form: most of them rise, or nearly so."""
+        depth = self.random.choice((1, 2, 3))
+        return self.any(
+            lambda: f"year({{t}}) * {self.random.choice((1, 4, 12, 100, 1000))} + {self.number(depth)}",
+            lambda: f"concat(year({{t}}), {self.text(depth)})",
+            lambda: f"concat(date_format({{t}}, 'yyyyMMdd'), {self.text(depth)})",
+            lambda: f"({self.time(depth)}, {self.any(lambda: self.number(depth), lambda: self.text(depth))})",
+            lambda: self.case(self.number(depth), self.number(depth)),
+            lambda: self.number(depth),
+            lambda: self.text(depth),
+            lambda: self.time(depth),
+        )
+
+
+@pytest.mark.landing
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 12))])
+def test_what_is_said_to_rise_never_falls(spark: Any, small_plans: Any, seed: int) -> None:
+    """Neither is it NULL. The instants are some of each day of four years, and each second of some hours."""
+    for key, value in {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "false"}.items():
+        spark.conf.set(key, value)
+    values = Values(seed)
+    drawn = {values.whole() for _ in range(300)}
+    rising = sorted(text for text in drawn if ordered(expression(text.format(t="mz_now()"))) is not None)
+    assert len(rising) > 10
+    first = int(datetime.fromisoformat("2023-01-01T00:00:00+00:00").timestamp()) * 1_000
+    spark.range(1_461).selectExpr(
+        f"explode(transform(array(0, 1, 3599999, 3600000, 43261001, 86399999), x -> x + id * 86400000 + {first})) AS i"
+    ).union(spark.range(8_000).selectExpr(f"id * 997 + {first} + 86400000 AS i")).createOrReplaceTempView("instants")
+    for at in range(0, len(rising), 25):
+        some = [text.format(t="t") for text in rising[at : at + 25]]
+        columns = ", ".join(f"{text} AS c{i}" for i, text in enumerate(some))
+        falls = ", ".join(f"sum(int(c{i} < p{i} OR c{i} IS NULL)) AS f{i}" for i in range(len(some)))
+        before = ", ".join(f"lag(c{i}) OVER (ORDER BY t) AS p{i}" for i in range(len(some)))
+        found = spark.sql(
+            f"SELECT {falls} FROM (SELECT *, {before} FROM (SELECT t, {columns} FROM "
+            "(SELECT DISTINCT timestamp_millis(i) AS t FROM instants)))"
+        ).collect()[0]
+        assert [(text, n) for text, n in zip(some, found) if n] == []
