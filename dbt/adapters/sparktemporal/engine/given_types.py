@@ -31,14 +31,16 @@ from ..temporal.sql.text.identifiers import dotted, folded, parts
 
 #: relation, as the model names it -> column -> type, in Spark's words
 Schema = Mapping[str, Mapping[str, str]]
+#: of Spark
+_VERSION = "4.1.0"
 
 
 class GivenTypes:
     """A function from SQL to rows, for `Warehouse`. now: the clock (ms)."""
 
-    def __init__(self, schema: Schema, now: int, version: str = "4.1.0") -> None:
+    def __init__(self, schema: Schema, now: int) -> None:
         self._tables = {_key(name): dict(columns) for name, columns in schema.items()}
-        self._now, self._version = now, version
+        self._now = now
 
     def __call__(self, sql: str) -> list[tuple[Any, ...]]:
         word = sql.lstrip().upper()
@@ -57,9 +59,9 @@ class GivenTypes:
         if word.startswith("SET "):
             return [(sql.split(None, 1)[1], {"spark.sql.session.timeZone": "UTC"}.get(sql.split(None, 1)[1], ""))]
         if sql == "SELECT version()":
-            return [(self._version,)]
+            return [(_VERSION,)]
         if "current_catalog()" in sql:
-            return [(self._now, self._version, "spark_catalog")]
+            return [(self._now, _VERSION, "spark_catalog")]
         raise _only_spark(" ".join(sql.split())[:120])
 
     def _table(self, name: str) -> dict[str, str]:

@@ -50,10 +50,10 @@ def _value(warehouse: Warehouse, reference: str) -> str:
         rows = warehouse.rows(f"SELECT r'{reference}'\n, r\"{reference}\"")
     except SparkError:
         raise _refusal(reference) from None
-    told = {str(value) for row in rows for value in row}
-    if len(rows) != 1 or len(rows[0]) != 2 or len(told) != 1 or re.search("['\"]", *told):
+    told = [str(value) for row in rows for value in row]
+    if len(rows) != 1 or len(told) != 2 or told[0] != told[1] or re.search("['\"]", told[0]):
         raise _refusal(reference)
-    return told.pop()
+    return told[0]
 
 
 def _refusal(reference: str) -> Refusal:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..temporal.predicates.logic import mirrored, opposite
 from ..temporal.sql.spark import decimals
+from ..temporal.sql.spark.combined_types import digits
 from ..temporal.sql.spark.timestamps import sql_type
 
 YES, NO = "true", "false"
@@ -153,7 +154,6 @@ def or_(a: Truth, b: Truth) -> Truth:
 #: kinds that Spark compares with each other, in the order of each
 _NUMBERS, _INSTANTS = frozenset([INTEGER, DECIMAL, "float"]), frozenset([INSTANT, DATE])
 _TEXTS = frozenset(["string", CONSTANT])
-_WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10}
 
 
 def comparable(a: ValueRange, b: ValueRange) -> bool:
@@ -213,7 +213,7 @@ def _common(a: tuple[str, str], b: tuple[str, str]) -> tuple[str, str] | None:
 
 def _digits(kind: str, named: str) -> tuple[int, int] | None:
     """The digits of a number, and how many of them are after the point; None where not known."""
-    return (_WHOLE_DIGITS.get(named, 20), 0) if kind == INTEGER else decimals.digits(named)
+    return digits(named or ("bigint" if kind == INTEGER else ""))
 
 
 def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | None) -> str | None:

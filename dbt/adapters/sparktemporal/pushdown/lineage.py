@@ -30,6 +30,7 @@ from ..temporal.sql.names.projection import expand_stars
 from ..temporal.sql.names.scope import star_of
 from ..temporal.sql.text.dialect import DEFECTS, has_clock, quote
 from ..temporal.sql.text.grammar import VerbatimSpark
+from .kinds import type_of
 
 Columns = Sequence["tuple[str, str]"]
 
@@ -67,7 +68,7 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
     return found, calls
 
 
-def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Columns], ansi: bool = False) -> list[Place]:
+def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Columns], ansi: bool) -> list[Place]:
     """The tables of a query whose files can be left out by statistics, each with its predicate.
 
     columns: the (name, type) pairs of each table. ansi: whether an expression may raise an error. Then a
@@ -216,7 +217,7 @@ class _Descent:
     def _type(self, node: exp.Expr, scope: Scope) -> str:
         node = node.unnest()
         if isinstance(node, exp.Cast):
-            return node.to.sql(dialect="spark").lower()
+            return type_of(node)
         if not isinstance(node, exp.Column) or node.table not in scope.selected_sources:
             return ""
         table, source = scope.selected_sources[node.table]

@@ -36,6 +36,7 @@ from .abstract_values import (
     both,
     either,
 )
+from .kinds import type_of
 from .sargable import DRIFT, Range
 
 T = TypeVar("T", ValueRange, Truth)
@@ -179,11 +180,8 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         return found if found is not None else self._moved(node) or self._leaf(node)
 
     def _moved(self, node: exp.Expr) -> ValueRange | None:
-        """The range of a function that moves an instant by a bounded length; None where nothing follows.
-
-        None also for a function with statistics of its own, which are closer.
-        """
-        step, called = None if render(node) in self.leaves else moved(node), function(node)
+        """The range of a function that moves an instant by a bounded length; None where nothing follows."""
+        step, called = moved(node), function(node)
         if step is None or called is not None and called.raises is Raises.WORDS:
             return None
         a, (low, high) = self.values(step[0]), step[1]
@@ -245,7 +243,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         if isinstance(node, exp.IntDiv):
             return monotone.divided(self.values(node.left), node.right)
         if isinstance(node, exp.Cast):
-            return monotone.cast(self.values(node.this), node.to.sql(dialect="spark").lower(), self.fixed_zone)
+            return monotone.cast(self.values(node.this), type_of(node), self.fixed_zone)
         if isinstance(node, exp.Case) and node.args.get("this") is not None:
             return None
         if isinstance(node, (exp.Case, exp.If)):
@@ -292,4 +290,4 @@ def _first(found: Sequence[T]) -> T:
 
 
 #: expressions of several rows
-_NOT_OF_A_ROW = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc)
+_NOT_OF_A_ROW = (exp.Query, exp.Window, exp.AggFunc)

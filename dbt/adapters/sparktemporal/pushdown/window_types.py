@@ -56,7 +56,7 @@ def window_types(
 
 def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
     """The columns in an expression. For a field of a column, the whole name: `a.b.c`, and not `a`."""
-    if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
+    if isinstance(node, (exp.Query, exp.Lambda)):
         return
     if isinstance(node, exp.Column) or isinstance(node, exp.Dot) and _is_name(node):
         yield node

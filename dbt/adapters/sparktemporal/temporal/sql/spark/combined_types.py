@@ -83,7 +83,7 @@ def _number(one: str, other: str) -> str | None:
     if is_number(one) and is_number(other):
         if one in BROKEN or other in BROKEN:
             return "double"
-        a, b = _digits(one), _digits(other)
+        a, b = digits(one), digits(other)
         both = a and b and decimals.of_both(a, b)
         return f"decimal({both[0]},{both[1]})" if both else None
     return None
@@ -93,7 +93,8 @@ def is_number(kind: str) -> bool:
     return kind in (*WHOLE, *BROKEN) or decimals.digits(kind) is not None
 
 
-def _digits(kind: str) -> tuple[int, int] | None:
+def digits(kind: str) -> tuple[int, int] | None:
+    """(precision, scale) of a whole number or a DECIMAL; None for any other type."""
     return (_DIGITS[kind], 0) if kind in _DIGITS else decimals.digits(kind)
 
 
@@ -179,7 +180,7 @@ def _of_numbers(node: exp.Expr, left: str, right: str) -> str | None:
 def _digits_of(kind: str, operand: exp.Expr | None) -> tuple[int, int] | None:
     """An operand's (precision, scale). A whole literal beside a DECIMAL has the digits it shows, but a TINYINT."""
     shown = None if operand is None or kind not in WHOLE[1:] else literal_digits(operand)
-    return _digits(kind) if shown is None else (len(shown.lstrip("0")) or 1, 0)
+    return digits(kind) if shown is None else (len(shown.lstrip("0")) or 1, 0)
 
 
 def literal_digits(node: exp.Expr) -> str | None:

@@ -40,7 +40,7 @@ def of_both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | N
     return (precision, scale) if precision <= MOST else None
 
 
-def combined(operator: str, one: tuple[int, int], other: tuple[int, int]) -> str | None:
+def combined(operator: str, one: tuple[int, int], other: tuple[int, int]) -> str:
     """The type of a sum or difference, a product, a quotient, a remainder. operator: Add, Sub, Mul, Div, Mod.
 
     >>> combined("Mul", (10, 2), (1, 0)), combined("Div", (10, 2), (10, 0)), combined("Mul", (38, 10), (38, 10))

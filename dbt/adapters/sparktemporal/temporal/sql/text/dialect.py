@@ -57,7 +57,7 @@ def _parsed(sql: str) -> exp.Query:
     except DEFECTS as error:
         raise _unread(sql, shortened(sql)) from error
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]  # and a comment after it
-    if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise Refusal(
             "ST301",
             shortened(sql),
