@@ -360,6 +360,8 @@ def test_the_bytes_of_a_warning_are_those_of_its_rows() -> None:
     written = Written(chains={"c0": new}, sizes={"c0": 2048})
     for chains, told in (((new,), "(c0: 10 rows, 2.0 KB)"), ((*core.chains, new), "(c0: 110 rows)")):
         assert told in full_stores.warning(plan, replace(a_state(), cores=(replace(core, chains=chains),)), written)
+
+
 #: 09:00 UTC
 NINE = T0 - 3 * HOUR
 DAILY = {"refresh_every": "1 day", "refresh_at": "2024-03-01 00:00:00"}
