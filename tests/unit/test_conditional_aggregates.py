@@ -83,7 +83,7 @@ def rewritten(call: str, ansi: bool = False, more: tuple[str, ...] = ()) -> str:
         return [(name, "int") for name in ["k", "a", "b", "x", "y", "z", *more]]
 
     tree = parse(f"SELECT k, {call} AS s FROM t GROUP BY k")
-    return render(write_out_conditional_aggregates(tree, described, lambda _: True, (), ansi))
+    return render(write_out_conditional_aggregates(tree, described, lambda _: True, (), ansi, copies=True))
 
 
 @pytest.mark.parametrize("call", CHANGED)

@@ -66,14 +66,15 @@ class _Conditional:
 
 
 def write_out_conditional_aggregates(
-    tree: exp.Query, describe: Describe, moves: Moves, not_kept: Container[int], ansi: bool
+    tree: exp.Query, describe: Describe, moves: Moves, not_kept: Container[int], ansi: bool, copies: bool
 ) -> exp.Query:
     """The tree of a model -> the tree with a UNION ALL below aggregations of conditional aggregates, where possible.
 
-    not_kept: offsets of calls of mz_now() whose SELECT stays as it is.
+    not_kept: offsets of calls of mz_now() whose SELECT stays as it is. copies: whether two evaluations of a query
+    surely give the same rows, as far as its text does not tell.
     """
     for select in list(tree.find_all(exp.Select)):
-        if _is_candidate(select, not_kept):
+        if copies and _is_candidate(select, not_kept):
             try:
                 tree = put_in(tree, select, _over_parts(select, describe, moves, ansi))
             except (Stays, NoSum, Unlistable, SparkError):  # the model's own text raises its errors

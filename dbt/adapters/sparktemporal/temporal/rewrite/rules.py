@@ -27,10 +27,8 @@ RULES: tuple[Rule, ...] = (
     lambda tree, _: with_added_months(tree),
     lambda tree, given: write_out_array_bounds(tree, given.describe),
     lambda tree, _: eliminate_ctes(tree),
-    lambda tree, given: (
-        write_out_conditional_aggregates(tree, given.describe, given.moves, given.not_kept, given.ansi)
-        if given.copies
-        else tree
+    lambda tree, given: write_out_conditional_aggregates(
+        tree, given.describe, given.moves, given.not_kept, given.ansi, given.copies
     ),
     lambda tree, _: write_out_unions(tree),
     lambda tree, given: clock_above_groups(tree, given.describe),
