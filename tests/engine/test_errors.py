@@ -88,6 +88,10 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "with a as (select id from {e} where mz_now() < ts), A as (select id from {d}) select * from a",
         ("WITH a AS (...) twice", "two CTEs of one WITH", "one name for each"),
     ),
+    "cte_of_ours": (
+        "with mz_core_c0 as (select id from {e} where mz_now() < ts) select * from mz_core_c0",
+        ("found: FROM mz_core_c0", "stand for what a run stores", "another name for the CTE"),
+    ),
     "not_planned": (
         "select id from {e} where mz_now() < ts and ts < timestamp_millis(9223372036854775807)",
         ("found: long overflow", "Spark makes no plan of this query"),

@@ -42,6 +42,7 @@ RENDERED = {
     ),
     "a correlated subquery above": (ERRORS, "name_in_a_subquery"),
     "two CTEs of one name": (ERRORS, "cte_twice"),
+    "a CTE, or a table without its schema": (ERRORS, "cte_of_ours"),
     "QUALIFY": (ERRORS, "qualify"),
     "`${…}`": (ERRORS, "substituted"),
     "PIVOT after another pipe operator": (ERRORS, "pipe", "deep"),

@@ -35,7 +35,7 @@ from ..sql.text.dialect import conjunction, fragment, has_clock, mz_now_calls, p
 from ..sql.text.grammar import MZ_NOW_NAMES
 from .apart import keep_apart
 from .column_names import Names, with_names
-from .core import Core, refuse_nondeterministic
+from .core import PLACEHOLDER, Core, is_placeholder, refuse_nondeterministic
 from .evaluated import AtRead, Evaluated, evaluated
 from .given import Given
 from .group_maintenance import take_groups
@@ -91,6 +91,13 @@ def split(
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
+    for table in filter(is_placeholder, tree.find_all(exp.Table)):
+        raise Refusal(
+            "ST382",
+            f"FROM {table.name}",
+            f"names that begin with {PLACEHOLDER} stand for what a run stores",
+            "another name for the CTE, or the schema before the name of the table",
+        )
     with_names(tree, names or {})  # by the order of the tree
     given = Given(describe, moves, by_rows or {}, ansi, after_1970, unlisted or {}, copies)
     for rule in RULES:
