@@ -199,7 +199,7 @@ def test_expired_and_restarted(project: Project) -> None:
     assert (updates(project), project.rows("SELECT count(*) FROM {s}.m")) == (2000, [(1000,)])
 
 
-@pytest.mark.quick(1)
+@pytest.mark.landing
 @pytest.mark.parametrize("aggregates", ["rows", "groups"])
 def test_a_shorter_expiration(project: Project, aggregates: str) -> None:
     """Older chains keep ends after the new expiration, and the corrections written from then on have none."""
