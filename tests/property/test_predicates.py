@@ -311,6 +311,30 @@ def test_whole_units_as_an_int(project: Project, ansi: str, far: list[str]) -> N
 
 
 @pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_whole_months_until_an_instant(project: Project, zone: str) -> None:
+    """From the clock on they do not only fall: at midnight Spark counts up to the day before or the day after."""
+    texts = [
+        "timestampdiff(MONTH, {n}, a) < 1", "datediff(MONTH, {n}, a) = k", "date_diff(QUARTER, {n}, a) >= k",
+        "timestampdiff(YEAR, {n}, a) <> k", "not (timestampdiff(MONTH, {n}, a) + k > 0)",
+        "timestampdiff(MONTH, a, {n}) = k",
+    ]  # fmt: skip
+    ends = ["2024-03-01 12:00:00", "2023-02-28 12:34:56.789", "2024-02-29 22:59:59.999", "2024-12-31 01:00:00"]
+    around = "array(a + make_interval(0, 0, 0, d), date_trunc('DAY', a) + make_interval(0, 0, 0, d))"
+    source = (
+        f"SELECT *, flatten(transform(sequence(-100, 70), d -> flatten(transform({around}, "
+        "t -> array(unix_millis(t) - 1, unix_millis(t), unix_millis(t) + 1))))) AS instants FROM ("
+        "SELECT row_number() OVER (ORDER BY a, k) AS id, a, k FROM VALUES "
+        f"{', '.join(f'(timestamp_ltz {at!r})' for at in ends)} AS t(a), VALUES (-1), (0), (1), (2) AS u(k))"
+    )
+    project.spark.conf.set("spark.sql.session.timeZone", zone)
+    ((as_of,),) = project.rows("SELECT unix_millis(timestamp '2022-12-01 12:00:00')")
+    # with daylight saving a read evaluates all but the last
+    assert judge(project, zone, texts, as_of, source) == (len(texts) if zone == "UTC" else 1, 0)
+
+
+@pytest.mark.usefixtures("small_plans")
 def test_an_int_of_a_decimal_is_no_window(project: Project) -> None:
     """It wraps around: the text does not tell, and the type does."""
     warehouse = Warehouse(project.rows)

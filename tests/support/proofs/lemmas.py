@@ -390,8 +390,8 @@ LEMMAS: tuple[Rises, ...] = (
     *(_solved(name, 3, call, others=(("y", "timestamp"),), falls=falls)
       for name in ("timestampdiff", "datediff", "date_diff") for unit in _FIXED
       for call, falls in ((f"{name}({unit}, y, x)", False), (f"{name}({unit}, x, y)", True))),
-    *(Rises(name, 3, call, "timestamp", DAYS, falls=falls) for name in ("timestampdiff", "datediff", "date_diff")
-      for unit in ("MONTH", "QUARTER", "YEAR")
+    *(Rises(name, 3, call, "timestamp", DAYS, falls, slack=3 * DAY * falls)
+      for name in ("timestampdiff", "datediff", "date_diff") for unit in ("MONTH", "QUARTER", "YEAR")
       for call, falls in ((f"{name}({unit}, {{y}}, x)", False), (f"{name}({unit}, x, {{y}})", True))),
     *(_solved("date_trunc", 2, f"date_trunc('{unit}', x)") for unit in _FIXED[:6]),
     *_by_days("date_trunc", 2, *(f"date_trunc('{unit}', x)" for unit in _UNITS_OF_DAYS)),

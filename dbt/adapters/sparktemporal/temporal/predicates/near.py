@@ -2,6 +2,7 @@
 
     mz_now() - interval 1 day            in Berlin at 02:00 of the day after daylight saving ended
     months_between(mz_now(), ts)         at midnight of the last day of a month, where ts is on such a day
+    timestampdiff(MONTH, mz_now(), ts)   the other way round: rises at such a midnight, where a month ends near ts
 
 Between two neighbouring falls the function rises: see `grid`.
 """
@@ -11,8 +12,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ..clock.zones import Change
-from ..sql.functions.calls import function
+from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import Local
+from ..sql.functions.units import unit_of
+from ..sql.text.dialect import has_clock
 
 #: longer leaps than these are no daylight saving (s)
 _LONGEST = 3 * 3_600
@@ -29,7 +32,17 @@ def is_regular(change: Change) -> bool:
 
 def has_slack(node: exp.Expr) -> bool:
     """Whether a part of a function may fall even in a zone of one offset."""
-    return any((called := function(part)) is not None and called.slack for part in node.walk())
+    return any(map(_has_slack, node.walk()))
+
+
+def _has_slack(part: exp.Expr) -> bool:
+    """Whether a call may fall; of `timestampdiff` only that of whole months up to an instant, from the clock on."""
+    called = function(part)
+    if called is None or not called.slack or called.unit is None:
+        return called is not None and bool(called.slack)
+    given = arguments(part)
+    unit = unit_of(given[called.unit].name)
+    return (unit is None or not unit.is_fixed) and has_clock(given[called.decreasing or 0])
 
 
 def is_left_to_reads(node: exp.Expr) -> bool:
@@ -38,7 +51,7 @@ def is_left_to_reads(node: exp.Expr) -> bool:
         called = function(part)
         if isinstance(part, (exp.Case, exp.Tuple)) or LEFT_TO_READS in part.meta:
             return True
-        if called is not None and (called.picks or called.slack or called.local is Local.ZONE):
+        if called is not None and (called.picks or called.local is Local.ZONE) or _has_slack(part):
             return True
         if called is not None and called.makes and called.increasing is None:
             return True

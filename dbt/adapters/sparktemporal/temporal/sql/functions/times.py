@@ -48,7 +48,9 @@ ROWS = (
         for name in ("timestampadd", "dateadd", "date_add")
     ),
     *(
-        Function(name, 3, type="bigint", increasing=2, decreasing=1, local=Local.TIME, unit=0, keyword=True)
+        # the slack is that of whole months from the argument `decreasing` on
+        Function(name, 3, type="bigint", increasing=2, decreasing=1, local=Local.TIME, slack=3 * DAY, unit=0,
+                 keyword=True)
         for name in ("timestampdiff", "datediff", "date_diff")
     ),
     Function("datediff", 2, type="int", increasing=0, decreasing=1, local=Local.DATE),
