@@ -9,6 +9,7 @@ from pathlib import Path
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import Function
 
 from .lemmas import DAYS, FIELDS, LEMMAS, OPERATORS, SOLVED, Rises, claimed
+from .values import DAY
 
 PAGE = Path(__file__).parents[3] / "docs" / "proofs.md"
 MARKS = re.compile(r"(<!-- proofs: begin -->)\n.*?(<!-- proofs: end -->)", re.DOTALL)
@@ -63,7 +64,9 @@ def _shown(one: Rises) -> str:
 
 def _verb(found: list[Rises]) -> str:
     falls = {one.falls for one in found}
-    return "falls, or never rises, with x" if len(falls) > 1 else "rises with x" if falls == {True} else "falls with x"
+    verb = "falls, or never rises, with x" if len(falls) > 1 else "rises with x" if falls == {True} else "falls with x"
+    days = max(one.slack for one in found) // DAY
+    return f"{verb} of instants {days} days and more apart" if days else verb
 
 
 def table() -> str:
