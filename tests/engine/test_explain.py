@@ -122,7 +122,7 @@ def test_what_is_kept_whole(events: Project, capsys: Any) -> None:
     assert explained()["rows"] == 101
     events.model("whole", whole.format(", max(id) as last"))
     again = warned(now=T0 + 3000)
-    assert again.keys() == {"whole"} and "(c0: 101 rows, " in again["whole"]
+    assert again.keys() == {"whole"} and "(c0: 101 rows), " in again["whole"]  # the bytes of its chain were told before
     events.model("refused", whole.format(""), full_store="error")
     told = events.run("-s", "refused", now=T0, check=False)
     assert f"found: all rows of {table} to be kept by refused, whose full_store is error" in told.text
