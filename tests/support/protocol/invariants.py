@@ -63,9 +63,10 @@ def is_behind(world: World) -> tuple[str, str] | None:
     """How the run that had to publish ended, and how the one that published last, where `<model>__diffs` is behind."""
     if any(a.at for a in world.actors) or world.published.chains == world.live.chains:
         return None
-    last = world.actor(world.live.run.rstrip("'"))
-    assert last is not None
-    wrote = {t.split(".")[0].rstrip("'") for t in world.live.chains} if last.kind == "request" else {last.name}
+    name = world.live.run.rstrip("'")
+    last = world.actor(name)  # none wrote the commit of the beginning
+    is_request = last is not None and last.kind == "request"
+    wrote = {t.split(".")[0].rstrip("'") for t in world.live.chains} if is_request else {name}
     return _ended(world, wrote), _ended(world, {world.publisher.rstrip("'")})
 
 
