@@ -103,8 +103,8 @@ def test_a_consolidation_takes_over_from_a_paused_run(written: Project, monkeypa
         with monkeypatch.context() as to_whom_the_owner_is_dead:
             to_whom_the_owner_is_dead.setattr(locks, "_held", {})
             warehouse, target = Warehouse(written.rows), written.target()
-            with locked(warehouse, target, 0) as (run_id, displaced, clock):
-                consolidate(warehouse, target, TemporalConfig.parse("m", {}), run_id, clock, [], displaced)
+            with locked(warehouse, target, 0) as (run_id, displaced):
+                consolidate(warehouse, target, TemporalConfig.parse("m", {}), run_id, [], displaced)
             runs.append(run_id)
 
     with before_statement(monkeypatch, "`m__live` AS", rival):
