@@ -27,9 +27,10 @@ from dbt.adapters.sparktemporal.inputs.changing.query_fingerprint import QueryFi
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
 from dbt.adapters.sparktemporal.run import counting, fence, full_stores, merging, publishing, under_lock, write_chains
 from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
+from dbt.adapters.sparktemporal.run.decision_context import rebuilt
 from dbt.adapters.sparktemporal.run.phases import phases as phases_of
 from dbt.adapters.sparktemporal.run.plan import Definition, HostFacts, RunPlan
-from dbt.adapters.sparktemporal.run.plan_run import begin, rebuilt
+from dbt.adapters.sparktemporal.run.plan_run import begin
 from dbt.adapters.sparktemporal.run.progress import Reading, Written
 from dbt.adapters.sparktemporal.run.writer import Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER, Dependence

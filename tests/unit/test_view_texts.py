@@ -129,7 +129,7 @@ TEXTS = [f"a{c}b" for c in map(chr, range(0x3000)) if len(f"a{c}b".splitlines())
 
 
 def test_no_layout_changes_a_literal() -> None:
-    """Nor a name. A break between two lines is one of the text's own."""
+    """Nor a name, which has no line feed. All line feeds are of the layout."""
     assert len(TEXTS) > 12
     for text in TEXTS:
         query = parse(f"SELECT '{text}' AS x, `{text.translate({10: 45})}` AS y FROM (SELECT * FROM mz_core_c0) AS z")

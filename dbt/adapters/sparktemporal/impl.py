@@ -260,7 +260,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         self, relation: BaseRelation, model: Mapping[str, Any], graph: Mapping[str, Any], existing: BaseRelation | None
     ) -> HostFacts:
         """What dbt knows around a model. existing: the relation of the model's name, as dbt's cache has it."""
-        is_true = self._refuse_foreign_diffs(relation)
+        is_current = self._refuse_foreign_diffs(relation)
         lineage = Lineage(model, graph)
         return HostFacts(
             below=lineage.inputs(TEMPORAL),
@@ -268,7 +268,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             readers=lineage.readers(),
             inputs=dependences(lineage),
             in_the_way=existing is not None and not existing.is_view,
-            known=self._known_relations(relation) if is_true else None,
+            known=self._known_relations(relation) if is_current else None,
             macros=lineage.macros_over(),
         )
 

@@ -14,7 +14,7 @@ from ..plurals import quantity
 from ..pruning.files import FilePruner
 from ..pruning.filters import by_part, projected
 from ..pushdown.sargable import Range
-from ..run.plan_run import rebuilt
+from ..run.decision_context import rebuilt
 from ..temporal.clock.expiration import Dependence
 from ..temporal.clock.instants import format_instant
 from ..temporal.decision import Invocation

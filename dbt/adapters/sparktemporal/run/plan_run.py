@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,21 +20,17 @@ from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, TemporalError
 from ..inputs.changing.capture import Capture, capture_inputs
 from ..inputs.changing.query_fingerprint import Routines
-from ..inputs.views.stacked import changes
-from ..inputs.views.upstream import as_captured, inline_upstreams, latest
-from ..temporal.clock.expiration import Dependence, Expiry, Scheduled, earliest
-from ..temporal.clock.expiration import expiry as expiry_of
+from ..inputs.views.upstream import inline_upstreams
 from ..temporal.clock.schedule import Refreshes
-from ..temporal.decision import RESTARTED, WAITING, Decision, DecisionContext, Invocation, changed_rows, decide, rebuild
+from ..temporal.decision import RESTARTED, WAITING, Invocation, decide, rebuild
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.longest_view import worst
 from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.state_text import run_of
-from ..temporal.ivm.stack import Stack
 from ..temporal.predicates import clock_text
 from ..temporal.rewrite.model import Model
-from ..temporal.sql.spark import plans, relations, same_query, timestamps
+from ..temporal.sql.spark import plans, same_query, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text import literals
 from ..temporal.sql.text.dialect import parse, without_end
@@ -42,6 +38,7 @@ from ..temporal.sql.text.readable import in_words
 from . import at_function, full_reads, full_stores, late_rows, outside_views, refused, ways
 from .analyze import understand
 from .commit import Commit, ViewTexts
+from .decision_context import context_of, expiry_of
 from .first_commit import first_commit, refuse_grants
 from .live_functions import refuse_and_name, refuse_of_session
 from .plan import Definition, HostFacts, RunPlan
@@ -72,9 +69,9 @@ def begin(
         tables, known = DescribedTables(warehouse), Routines(warehouse)
         model = _understand(warehouse, target, sql, config, invocation, refreshes, old, tables, known)
 
-        expiry = _expiry(warehouse, model, config.expiration, host_facts.inputs, invocation.as_of, refreshes)
-        grounds = _grounds(warehouse.stack, model, config, invocation, expiry, refreshes, old)
-        decision = decide(target.model, old, grounds)
+        expiry = expiry_of(warehouse, model, config.expiration, host_facts.inputs, invocation.as_of, refreshes)
+        context = context_of(warehouse.stack, model, config, invocation, expiry, refreshes, old)
+        decision = decide(target.model, old, context)
         if warehouse.stack and decision.action != WAITING:
             warehouse = warehouse.over(warehouse.stack.at(target.model, decision.as_of))
         plan = RunPlan(
@@ -94,7 +91,7 @@ def begin(
         )
         plan = _captured(warehouse, plan, known, replayed, tables)
         if why := ways.why_rebuild(plan):
-            chosen = replace(rebuild(grounds, RESTARTED, why, decision.as_of), by_cost=True)
+            chosen = replace(rebuild(context, RESTARTED, why, decision.as_of), by_cost=True)
             plan = _captured(warehouse, replace(plan, decision=chosen), known, replayed, tables)
         _refuse(warehouse, plan, texts)
         again = f"dbt run -s {target.model}, one run at a time"
@@ -212,91 +209,6 @@ def _understand(
     model = refuse_and_name(model, known)
     at_function.refuse_columns(target, config, model.cores)
     return model
-
-
-# -- decide --
-
-
-def _grounds(
-    stack: Stack | None,
-    model: Model,
-    config: TemporalConfig,
-    invocation: Invocation,
-    expiry: Expiry,
-    refreshes: Refreshes | None,
-    old: State | None,
-) -> DecisionContext:
-    texts = changes(old.written, model.written) if old else ()
-    return DecisionContext(
-        invocation=invocation,
-        expiry=expiry,
-        restarts=config.restarts,
-        changed=changed_rows(old, model.cores, invocation.settings, texts) if old else "",
-        known_until=earliest(stack.expiration if stack else None, *(core.core.known_until for core in model.cores)),
-        inputs_from=stack.known_from if stack else None,
-        refreshes=refreshes,
-    )
-
-
-def _expiry(
-    warehouse: Warehouse,
-    model: Model,
-    offset: int | None,
-    inputs: Sequence[Dependence],
-    clock: int,
-    refreshes: Refreshes | None,
-) -> Expiry:
-    if offset is not None and not inputs:  # dbt knows of no input: does the model name tables itself?
-        at = clock_text.written_at(model.written, model.calls, f"{clock}L")
-        inputs = [Dependence(name) for name in _tables_named(warehouse, at)]
-    states = warehouse.stack.states if warehouse.stack else {}
-    return expiry_of(offset, inputs, refreshes, lambda schedule: _anchor(schedule, states))
-
-
-def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
-    """The instant (ms) from which the refreshes of a view are counted: from the config, else from the view's commit.
-
-    None without a commit, and where the commit has no refreshes, or has them at another length than the config.
-    """
-    state = next((states[name] for name in schedule.names if name in states), None)
-    if schedule.anchor is not None or state is None or state.refreshes is None:
-        return schedule.anchor
-    return state.refreshes.anchor if state.refreshes.every == schedule.every else None
-
-
-def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
-    """The tables that a model reads, directly or through a temporal view, found without dbt's graph."""
-    plan = plans.analyzed(warehouse.explain(sql))
-    below = warehouse.stack.states.values() if warehouse.stack else ()
-    return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]
-
-
-def rebuilt(
-    warehouse: Warehouse,
-    target: ModelRelations,
-    state: State,
-    config: TemporalConfig,
-    invocation: Invocation,
-    inputs: Sequence[Dependence],
-) -> tuple[Warehouse, Model, Decision]:
-    """What a rebuild of a committed model would do by its present config, for explanations.
-
-    (the warehouse that knows the temporal views below, the committed text as a model, the decision of the rebuild).
-    inputs: the relations that the model reads, as far as dbt knows.
-    """
-    warehouse = as_captured(warehouse, state)
-    states = warehouse.stack.states if warehouse.stack else {}
-    as_of = latest(target.model, states, invocation.as_of)
-    invocation = replace(invocation, as_of=as_of, settings=state.settings, full_refresh=True)
-    refreshes = config.refreshes(state.refreshes, as_of)
-    first = refreshes.last(as_of) if refreshes else as_of
-    model = understand(warehouse, state.written, state.settings, invocation.version, first, state, config.aggregates)
-    expiry = _expiry(warehouse, model, config.expiration, inputs, as_of, refreshes)
-    grounds = _grounds(warehouse.stack, model, config, invocation, expiry, refreshes, None)
-    decision = decide(target.model, state, grounds)
-    if warehouse.stack:
-        warehouse = warehouse.over(warehouse.stack.at(target.model, decision.as_of))
-    return warehouse, model, decision
 
 
 # -- plan --

@@ -36,13 +36,15 @@ def has_slack(node: exp.Expr) -> bool:
 
 
 def _has_slack(part: exp.Expr) -> bool:
-    """Whether a call may fall; of `timestampdiff` only that of whole months up to an instant, from the clock on."""
+    """Whether a call may fall. `timestampdiff` does for months, quarters and years that count from the clock on."""
     called = function(part)
-    if called is None or not called.slack or called.unit is None:
-        return called is not None and bool(called.slack)
+    if called is None or not called.slack:
+        return False
+    if called.unit is None or called.decreasing is None:
+        return True
     given = arguments(part)
     unit = unit_of(given[called.unit].name)
-    return (unit is None or not unit.is_fixed) and has_clock(given[called.decreasing or 0])
+    return (unit is None or not unit.is_fixed) and has_clock(given[called.decreasing])
 
 
 def is_left_to_reads(node: exp.Expr) -> bool:

@@ -70,8 +70,8 @@ def write_out_conditional_aggregates(
 ) -> exp.Query:
     """The tree of a model -> the tree with a UNION ALL below aggregations of conditional aggregates, where possible.
 
-    not_kept: offsets of calls of mz_now() whose SELECT stays as it is. copies: whether two evaluations of a query
-    surely give the same rows, as far as its text does not tell.
+    not_kept: offsets of calls of mz_now() whose SELECT stays as it is. copies: False where a view below may choose
+    other rows at each evaluation, so that no rule may copy a part.
     """
     for select in list(tree.find_all(exp.Select)):
         if copies and _is_candidate(select, not_kept):

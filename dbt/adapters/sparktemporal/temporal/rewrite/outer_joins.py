@@ -44,7 +44,7 @@ _MOST = 3
 def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves, copies: bool) -> exp.Query:
     """A model's tree -> the tree without outer, semi and anti joins, EXISTS and IN over the clock, where possible.
 
-    copies: whether two evaluations of a query surely give the same rows, as far as its text does not tell.
+    copies: False where a view below may choose other rows at each evaluation, so that no rule may copy a part.
     """
     done: list[exp.Select] = []
     while True:  # inner SELECTs first: an outer one takes their rows

@@ -87,7 +87,7 @@ def split(
     | names | the names of columns without an alias |
     | after_1970 | whether the clock is after 1970, so that its whole seconds are rounded down |
     | unlisted | offset of a mz_now() in a predicate that a read has to evaluate -> the reason |
-    | copies | whether a part of the text may become parts of several cores, each evaluated by itself |
+    | copies | False where a view below may choose other rows at each evaluation, so that no rule may copy a part |
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree

@@ -48,7 +48,7 @@ ROWS = (
         for name in ("timestampadd", "dateadd", "date_add")
     ),
     *(
-        # the slack is that of whole months from the argument `decreasing` on
+        # the slack is of months, quarters and years that count from the argument `decreasing` on: see `near`
         Function(name, 3, type="bigint", increasing=2, decreasing=1, local=Local.TIME, slack=3 * DAY, unit=0,
                  keyword=True)
         for name in ("timestampdiff", "datediff", "date_diff")
