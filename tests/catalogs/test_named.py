@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.over_time.reads import matches_source
 from support.flights import build_flights
-from support.instants import T0
+from support.instants import HOUR, T0
 from support.named_catalogs import NESSIE, PLAIN
 from support.project import Project, is_named
 from support.recorded import reader_beside
@@ -261,6 +261,33 @@ def test_capitals_in_the_name_of_a_temporal_view_below(snapshots: Project) -> No
     snapshots.model("Over", "select id from {{ ref('Recent') }} where mz_now() < ts - interval 1 second")
     snapshots.run(now=T0)
     matches(snapshots, "Over")
+
+
+def test_two_tables_whose_names_differ_by_case(snapshots: Project) -> None:
+    """A catalog that keeps case has both. Each has columns and snapshots of its own."""
+    schema, warehouse = snapshots.schema, Warehouse(snapshots.rows)
+    for name, columns in (("Twin", "id, ts"), ("twin", "id, ts, id * 10 AS v")):
+        snapshots.sql(
+            f"CREATE TABLE {{s}}.{name} USING iceberg AS SELECT {columns} "
+            f"FROM (SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range(3))"
+        )
+    window = "where mz_now() < {}ts + interval 1 hour"
+    snapshots.model(
+        "either",
+        f"select id, ts from {schema}.Twin {window.format('')} union all "
+        f"select v, ts from {schema}.twin {window.format('')}",
+    )
+    snapshots.model(
+        "both",
+        f"select a.id, b.v from {schema}.Twin a join {schema}.twin b on a.id = b.id {window.format('a.')}",
+    )
+    for turn, (name, more) in enumerate([("Twin", ""), ("twin", ", 100"), ("Twin", "")]):
+        snapshots.run(now=T0 + turn)
+        snapshots.sql(f"INSERT INTO {{s}}.{name} SELECT {10 + turn}, timestamp_millis({T0}L + 5000){more}")
+    snapshots.run(now=T0 + 5)
+    for model in ("either", "both"):
+        found = matches_source(warehouse, snapshots.target(model), [T0 + 5, T0 + HOUR, T0 + HOUR + 5000], 0, T0, 12)
+        assert snapshots.rows(found) == [], model
 
 
 def test_a_temporal_view_of_another_catalog_below(snapshots: Project) -> None:

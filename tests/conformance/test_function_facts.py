@@ -129,13 +129,17 @@ def test_it_is_monotone(row: Function, spark: Any) -> None:
 def test_what_falls_now_and_then(spark: Any) -> None:
     """Where months end, and where the zone's local time goes back; not between instants that are so far apart."""
     slack = {row.name: row.slack for row in ROWS if row.slack}
-    assert slack == {"months_between": 3 * DAY}
-    falls = "months_between(x, timestamp '2023-02-28 12:00:00')"
+    differences = ["timestampdiff", "datediff", "date_diff"]
+    assert slack == dict.fromkeys(["months_between", *differences], 3 * DAY)
+    falls = {"months_between(x, timestamp '2023-02-28 12:00:00')": ("<=", "2023-03-30 12:00:00", "2023-03-31 00:00:00")}
+    around = (">=", "2023-01-29 23:59:59", "2023-01-30 00:00:00")
+    falls |= {f"{name}(MONTH, x, timestamp '2023-03-01 12:00:00')": around for name in differences}
     with settings(spark, zone="UTC"):
-        assert in_order(spark, [falls], ["timestamp '2023-03-30 12:00:00'", "timestamp '2023-03-31 00:00:00'"], "<=")
-        at_each_hour = [falls.replace("x", f"(x + interval {hours} hours)") for hours in range(24)]
-        every = [f"timestamp '2023-02-26' + interval {3 * n} days" for n in range(30)]
-        assert in_order(spark, at_each_hour, every, "<=") == []
+        for text, (sign, before, after) in falls.items():
+            assert in_order(spark, [text], [f"timestamp '{before}'", f"timestamp '{after}'"], sign) == [text]
+            at_each_hour = [text.replace("x", f"(x + interval {hours} hours)", 1) for hours in range(24)]
+            every = [f"timestamp '2023-01-26' + interval {3 * n} days" for n in range(30)]
+            assert in_order(spark, at_each_hour, every, sign) == []
 
 
 def test_what_is_not_monotone_is_found(spark: Any) -> None:

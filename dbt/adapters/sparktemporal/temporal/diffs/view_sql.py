@@ -91,8 +91,8 @@ def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:
     """SQL of a residual, with a query in place of each placeholder. cores: placeholder -> query."""
     reads: dict[str, str] = {}
     residual = residual.copy()
-    written, stem = render(residual), "mz_read"
-    while stem in written:  # in a literal, or as a name
+    stem, texts = "mz_read", [render(residual), *cores.values()]
+    while any(stem in text for text in texts):  # in a literal, or as a name
         stem += "_"
     for table in list(residual.find_all(exp.Table)):
         if is_placeholder(table):
