@@ -273,7 +273,8 @@ def test_two_tables_whose_names_differ_by_case(snapshots: Project) -> None:
     written = {
         "either": "select id, ts from {s}.Twin where mz_now() < ts + interval 1 hour "
         "union all select id + 100, ts from {s}.twin where mz_now() < ts + interval 1 hour",
-        "both": "select a.id, b.ts from {s}.Twin a join {s}.twin b on a.id = b.id where mz_now() < a.ts + interval 1 hour",
+        "both": "select a.id, b.ts from {s}.Twin a join {s}.twin b on a.id = b.id "
+        "where mz_now() < a.ts + interval 1 hour",
     }
     for model, text in written.items():
         snapshots.model(model, text.format(s=snapshots.schema))
