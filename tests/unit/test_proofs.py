@@ -17,11 +17,12 @@ from dbt.adapters.sparktemporal.temporal.diffs import crossings_sql, spans
 from dbt.adapters.sparktemporal.temporal.predicates import bounds
 from dbt.adapters.sparktemporal.temporal.predicates.grid import Grid
 from support.proofs import calendar, lemmas, page, whole
-from support.proofs.lemmas import DAYS, FIELDS, GENERAL, LEMMAS, OPERATORS, PLAIN, SOLVED, Wrong
+from support.proofs.lemmas import DAYS, FIELDS, GENERAL, LEMMAS, OPERATORS, PLAIN, SOLVED, Rises, Wrong
 from support.proofs.translate import Translation
 from support.proofs.values import Unproved, V
 
 CALLS = (*LEMMAS, *OPERATORS)
+OF_DAYS = [one for one in (*CALLS, *FIELDS) if one.how == DAYS]
 #: leaps of a day, of half an hour, of a few seconds, dates that come twice, changes for a month of the moon
 ZONES = ["Europe/Berlin", "Pacific/Apia", "Australia/Lord_Howe", "Africa/Monrovia", "America/Juneau",
          "Africa/Casablanca", "America/St_Johns", "Asia/Manila"]  # fmt: skip
@@ -68,10 +69,14 @@ def test_functions_that_rise() -> None:
     lemmas.prove_even()
 
 
-@pytest.mark.first(1)
-@pytest.mark.parametrize("step", [200, 1])
-def test_functions_of_the_calendar(step: int) -> None:
-    assert sum(lemmas.prove_by_days(one, step) for one in (*CALLS, *FIELDS) if one.how == DAYS) > 100_000
+def test_functions_of_the_calendar() -> None:
+    assert sum(lemmas.prove_by_days(one, step=200) for one in OF_DAYS) > 100_000
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("one", OF_DAYS, ids=lambda one: f"{one.call} of {one.kind}")
+def test_functions_of_each_day(one: Rises) -> None:
+    assert lemmas.prove_by_days(one) >= calendar.CYCLE
 
 
 def test_the_calendar_repeats() -> None:
@@ -213,6 +218,6 @@ def test_a_mistake_at_a_change_of_a_zone_is_found(
 
 def test_a_wrong_order_of_days_is_found() -> None:
     with pytest.raises(Wrong):
-        lemmas.prove_by_days(lemmas.Rises("f", 1, "month(x)", "date", DAYS), 100)
+        lemmas.prove_by_days(Rises("f", 1, "month(x)", "date", DAYS), 100)
     with pytest.raises(Wrong):
-        lemmas.prove_rises(lemmas.Rises("f", 1, "unix_millis(x) * 1000000", "timestamp", SOLVED))
+        lemmas.prove_rises(Rises("f", 1, "unix_millis(x) * 1000000", "timestamp", SOLVED))

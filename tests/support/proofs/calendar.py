@@ -18,6 +18,7 @@ CYCLE = 146_097
 FIRST, LAST = -4_102_444_800, 4_102_444_800
 
 
+@lru_cache(maxsize=2 * CYCLE)
 def civil(days: int) -> tuple[int, int, int]:
     """(year, month, day)."""
     era, of_era = divmod(days + 719_468, CYCLE)

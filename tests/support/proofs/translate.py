@@ -204,6 +204,9 @@ class Translation:
             constant = _number(literal.name, to)
             return lambda env: constant
         one = self.compiled(literal)
+        if isinstance(literal, exp.Literal):
+            instant = functions.cast(zone, one({}), to, safe)
+            return lambda env: instant
         return lambda env: functions.cast(zone, one(env), to, safe)
 
     def _interval(self, node: exp.Interval) -> Compiled:
