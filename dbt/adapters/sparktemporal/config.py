@@ -1,4 +1,7 @@
-"""The configs of a temporal_view: one table, from which parsing, dbt's own class and docs/reference are made."""
+"""The configs of a temporal_view, each declared once as a field of `TemporalConfig`.
+
+`TemporalConfig.parse`, dbt's class of configs (`contracts`) and docs/reference/configs.md follow from these fields.
+"""
 
 from __future__ import annotations
 
@@ -191,7 +194,7 @@ def _read(config: Mapping[str, Any]) -> tuple[TemporalConfig, dict[str, Refusal]
     return TemporalConfig(**given), mistakes
 
 
-# -- configs that depend on each other: (the configs as read, as the user wrote them) -> their mistake --
+# -- configs that depend on each other: (the configs as read, the configs as written) -> their mistake --
 
 
 def _append(read: TemporalConfig, written: Mapping[str, Any]) -> Refusal | None:

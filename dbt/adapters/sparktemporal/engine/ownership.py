@@ -39,12 +39,12 @@ def using(target: ModelRelations, file_format: str) -> str:
 
 
 def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
-    """Whether a relation carries the mark of a model; False where there is no such relation."""
+    """Whether a relation carries the mark of the model; False where there is no such relation."""
     return bool(_is_marked(warehouse, target, name))
 
 
 def _is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool | None:
-    """Whether a relation carries the mark of a model; None where there is no such relation."""
+    """Whether a relation carries the mark of the model; None where there is no such relation."""
     try:
         properties = dict(row[:2] for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.table(name)}"))
     except SparkError as error:
@@ -54,14 +54,17 @@ def _is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool 
 
 
 def says_marked(information: str | None) -> bool:
-    """Whether a relation's SHOW TABLE EXTENDED in dbt's cache shows a mark. The cache saves a query."""
+    """Whether a relation carries the mark of any model, as dbt's cache shows. The cache saves a query.
+
+    information: what SHOW TABLE EXTENDED told of the relation.
+    """
     return bool(re.search(rf"^Table Properties: \[(.*, )?{MARK}=", information or "", re.MULTILINE))
 
 
 def refuse_foreign(warehouse: Warehouse, target: ModelRelations, suffix: str) -> bool:
-    """Raise ForeignRelation where `<model><suffix>` does not carry the model's mark -> whether it is there.
+    """Raise ForeignRelation if `<model><suffix>` exists without the model's mark -> whether the relation exists.
 
-    The list of relations that the caller knows may be older than a drop.
+    The relation may be gone, because the caller's list of relations may be older than a drop.
     """
     is_ours = _is_marked(warehouse, target, f"{target.model}{suffix}")
     if is_ours is False:
@@ -70,6 +73,6 @@ def refuse_foreign(warehouse: Warehouse, target: ModelRelations, suffix: str) ->
 
 
 def refuse_foreign_lock(target: ModelRelations, properties: Mapping[str, str]) -> None:
-    """Raise ForeignRelation for a `<model>__lock` that no run made. properties: those of the relation."""
+    """Raise ForeignRelation for a `<model>__lock` that no run made. properties: of the relation."""
     if "mz_run" not in properties:
         raise ForeignRelation(target.name("__lock"), target.model)

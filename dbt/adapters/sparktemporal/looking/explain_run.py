@@ -1,6 +1,6 @@
-"""`temporal_explain`: what the next run of a model would do and why. Nothing is written.
+"""`temporal_explain`: what the next run of a model would do and why. Nothing of the model is written.
 
-The inputs are observed as at a run.
+The inputs are observed as at a run. Before a first run or a rebuild, a view may be made and dropped (`view_probe`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ _NUMBERS = ("instant", "rows", "files", "files_read", "bytes", "bytes_read")
 
 
 def explain(run: Writer) -> tables.Table:
-    """A table about a run that was begun: what it observed and decided, what is kept, what is read, what is sent."""
-    return as_table([*run.plan.rows(), *_kept(run), *_read(run), *_left_out(run), *_sent(run)], _numbers(run))
+    """A table about a run that was begun: what it observed and decided, keeps, reads, skips by pushdown, and sends."""
+    return as_table([*run.plan.rows(), *_kept(run), *_read(run), *_pushdown(run), *_sent(run)], _numbers(run))
 
 
 def as_table(rows: Sequence[Row], numbers: dict[tuple[str, str], dict[str, Any]] | None = None) -> tables.Table:
-    """Rows of an explanation as a table. numbers: the first two fields of a row -> the numbers in its words."""
+    """Rows of an explanation as a table.
+
+    numbers: (about, of) of a row -> the row's values of the columns `_NUMBERS`; None for a table without these columns.
+    """
     kinds: dict[str, type] = dict.fromkeys(_WORDS, str)
     if numbers is not None:
         kinds |= dict.fromkeys(_NUMBERS, int)
@@ -99,8 +102,11 @@ def _read(run: Writer) -> Iterator[Row]:
         yield "full read", name, f"{why} (full_read: {run.plan.config.full_read})"
 
 
-def _left_out(run: Writer) -> Iterator[Row]:
-    """Rows about the part of the inputs that a full read skips, by comparisons that follow from the window."""
+def _pushdown(run: Writer) -> Iterator[Row]:
+    """Rows about the comparisons that follow from windows, and about what the comparisons leave to read of the inputs.
+
+    Only windows of cores that are read in full or stay as they are. A last row may tell that statistics are collected.
+    """
     whole = [core for core in run.plan.model.cores if not run.plan.capture.cores[core.name].is_incremental]
     if run.plan.writes_nothing or not whole:
         return

@@ -6,14 +6,15 @@ the committed model can still answer.
 | | the feed gives |
 |---|---|
 | the mark is before the frontier, and no other line applies | the updates from the mark to the frontier |
-| since is after the mark | the difference between the output and the table, then the updates |
+| since is after the mark | the difference, then the updates |
 | the output at the mark was revised | the difference, then the updates |
-| `verify`, by default where a killed write of the table may have left a part | the difference, then the updates |
+| `verify` is true: the default where a killed write may leave a part of its rows | the difference, then the updates |
 | there is no table yet, or no row in it | the output at since, then the updates |
 
-With `each_change=false`, and with upsert of an output that is not read row by row, one difference at the frontier
-takes the place of the updates. A first run then gives the output at the frontier. An upsert gives only the last
-update of each key.
+The *difference* is the updates that turn the rows of the table into the rows of the output. One difference at the
+frontier takes the place of the updates with `each_change=false`, and with `envelope='upsert'` where the output is not
+read row by row (`Output.is_row_by_row`). A first run then gives the output at the frontier. An upsert gives only the
+last update of each key.
 """
 
 from __future__ import annotations
@@ -95,7 +96,11 @@ def _sources(
     verify: bool | None,
     each_change: bool,
 ) -> tuple[list[str], int | None]:
-    """(queries of updates, an instant (ms) or None). Updates up to the instant repeat rows that the table has."""
+    """(queries of updates, an instant (ms)). The instant is None without rows in the table.
+
+    With a key, the updates up to the instant insert the rows that the table has. `envelopes.by_key` needs these updates
+    to know the row before a change, and leaves them out of the feed.
+    """
     what, by_key = f"temporal_feed of {state.model}", request.envelope != envelopes.DIFFS
 
     def after(instant: int, snapshot: bool) -> list[str]:
@@ -129,7 +134,7 @@ def _sources(
 
 
 def _consumer(warehouse: Warehouse, state: State, table: str, request: Request, key: list[str]) -> Consumer | None:
-    """The table that takes the updates; None for an empty one."""
+    """The table that takes the updates; None for an empty table."""
     held = {folded(name): name for name, _ in warehouse.describe(f"SELECT * FROM {table}")}
     needed = ["mz_timestamp", "mz_diff"] if request.envelope == envelopes.DIFFS else ["mz_timestamp", "mz_state", *key]
     needed += [continued.BATCH] if request.envelope == envelopes.DEBEZIUM else []

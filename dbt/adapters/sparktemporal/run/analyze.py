@@ -54,9 +54,9 @@ def understand(
     aggregates: str = "auto",
     describe: DescribedTables | None = None,
 ) -> Model:
-    """Split the compiled SQL of a model into its parts, or raise Refusal. as_of: the first instant of the clock (ms).
+    """Split the compiled SQL of a model into its parts, or raise Refusal.
 
-    describe: keeps the answers about tables for the caller.
+    as_of: the instant (ms) from which on rows are computed. describe: keeps the answers about tables for the caller.
 
     | aggregates | an aggregation that can be kept as groups or as rows |
     |---|---|
@@ -96,7 +96,10 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
 
 
 def _kept_before(model: Model, old: State | None) -> dict[str, CoreState]:
-    """Name -> core of the last run, unless a config asked for its rows. Empty after a new text, or a sampled run."""
+    """Name -> core of the last run, without the cores that are kept as rows because a config says so.
+
+    Empty if the text is new, or if the last run read a sample.
+    """
     if old is None or old.written != model.written or old.sampled:
         return {}
     return {core.name: core for core in old.cores if not core.kept.by_config}
@@ -165,12 +168,15 @@ def _listable(
     zone: SessionZone,
     unlisted: Mapping[int, Unlistable],
 ) -> tuple[Split, list[tuple[list[tuple[str, str]], str]], list[TypedCore]]:
-    """The parts of a model, the columns and plans of the probes of its cores, and the cores with types.
+    """(the parts of a model, the columns and plans of each core's probe, the cores with types).
 
     written: the text of the model. unlisted: the calls of predicates whose changes cannot be listed, so that a read
-    evaluates these predicates. The types of a core are known only after the split. Where the types show more such
-    calls, the model is split again with these calls too, until no call is left to add. The model is also split again
-    where two cores may evaluate one part of the text, and the plans show that a view below chooses among its rows.
+    evaluates these predicates. Types and plans are known only after a split, so the model may be split again:
+
+    | a split shows | the next split |
+    |---|---|
+    | more such calls, by the types | has these calls in `unlisted` too. If no call is new, Unlistable is raised |
+    | a plan that chooses among rows (`plans.chooses_rows`) | copies no part: each copy might choose other rows |
     """
     parts = split_by(unlisted)
     described = [_described(warehouse, core, written) for core in parts.cores]

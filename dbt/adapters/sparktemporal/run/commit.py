@@ -12,8 +12,8 @@
 
 The plain text is used where the catalog surely keeps a text of its length, else the first shorter form that the catalog
 surely keeps. If no form is short enough, a probe tells whether the catalog keeps a view of the length of the shortest
-(`view_probe`), and the state remembers a length that is kept. Without a probe, a text that is too long would
-fail only when it is written, after `CREATE OR REPLACE VIEW` has dropped the view to replace.
+(`view_probe`), and the state remembers a length that is kept. Before a first run or a rebuild writes,
+`ViewTexts.refuse_too_long` asks the same about the longest text that later runs may need.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Commit:
             self._expected(self.after, "before")
 
     def prepare(self, state: State) -> tuple[State, list[Statement]]:
-        """(the state as it is published, the statements that publish the state, the commit last).
+        """(the state as it is published, the statements that publish the state). The last statement is the commit.
 
         Raises ForeignRelation where the live view is no commit of the model. Raises TemporalError where another run
         committed (ST513) or took the lock over (ST526), or where the catalog keeps no text so long (ST514). A first
@@ -115,9 +115,9 @@ class Commit:
     def followed(self, state: State, statements: FollowedBy, run: str | None = None) -> Iterator[Statement]:
         """The statements that bring the other relations up to date, until these relations show the last commit.
 
-        These statements have no condition. If another run commits and publishes before the server executes one of
-        them, the statement puts the older commit back in place of the later one. So the run reads the live commit
-        *after* its statements, and publishes again if this is another commit.
+        A statement replaces a relation, whatever the relation shows. If another run commits and publishes before the
+        server executes the statement, the relation shows the older commit again. So the run reads the live commit
+        *after* its statements, and publishes again if the live commit is another one.
 
         A run that surely has its lock need not read the live commit: nobody else can have committed since. So
         `statements` gets the view as it was before the run's commit. A commit in a table is read once all the same,
@@ -204,7 +204,10 @@ class ViewTexts:
 
     @cached_property
     def _has_no_limit(self) -> bool:
-        """Whether texts have no limit, as in views of Iceberg. With commits in a table, only `views_in` may set one."""
+        """Whether texts have no limit, as in views of Iceberg.
+
+        With commits in a table, only the catalog of `views_in` may have a limit: the views there have the same texts.
+        """
         if self.is_table:
             return not self.target.views_in
         if self.live is not None:
@@ -216,7 +219,7 @@ class ViewTexts:
         return int(self.warehouse.version().split(".")[0]) >= 4
 
     def committing(self, state: State, verb: str, after: str | None) -> tuple[State, list[Statement]]:
-        """(the state as it is published, the statements that publish the state, the commit last).
+        """(the state as it is published, the statements that publish the state). The last statement is the commit.
 
         verb: of the statement that commits. after: the run that committed before. Raises TemporalError (ST514) where
         the catalog keeps no text so long.
@@ -299,7 +302,7 @@ class ViewTexts:
         return min(_size(text) for _, text, _ in self._forms(state))
 
     def _with_chains(self, state: State) -> tuple[State, list[Statement]]:
-        """Give each core without chains an empty one, which tells its columns -> (the state, statements for it)."""
+        """Give each core without chains an empty chain, which tells its columns -> (the state, the statements)."""
         run_id = chain_rules.next_id(chain_rules.next_id(state.run))
         cores, steps = [], []
         for core in state.cores:

@@ -111,9 +111,9 @@ class RunPlan(Request):
 
     @property
     def leaves_out(self) -> bool:
-        """Whether the updates after the expiration are left out and counted.
+        """Whether the run counts the updates that are not stored because they are after the expiration.
 
-        They are not counted where the expiration is merely the end of the years that are searched.
+        False if the expiration is only YEARS_END, where the search for the changes of a predicate ends.
         """
         return self.decision.expiration not in (None, YEARS_END - 1)
 
@@ -121,7 +121,7 @@ class RunPlan(Request):
     def is_told(self) -> bool:
         """Whether an earlier run was of this text of the model, and has told the notes and warnings about the text.
 
-        It has if the last commit is of the same text, and not over a part of the inputs (--sample, --empty).
+        True if the last commit is of the same text, and not over a part of the inputs (--sample, --empty).
         """
         return self.old is not None and self.old.written == self.model.written and not self.old.sampled
 
@@ -151,7 +151,7 @@ class RunPlan(Request):
 
     @property
     def measures(self) -> bool:
-        """Whether the run looks at statistics of the inputs' files."""
+        """Whether the run finds statistics of the inputs' files, and perhaps collects others (`Pruning.measure`)."""
         wanted = self.config.pushdown == "statistics" or bool(self.config.pushdown_collect)
         return wanted and any(not self.capture.cores[core.name].is_incremental for core in self.changed)
 
@@ -182,7 +182,7 @@ class RunPlan(Request):
         return chain_rules.chain_name(self.target.model, run_id, core)
 
     def late(self, merged: bool = False) -> str:
-        """The table of the rows that came late."""
+        """The name of the table of the rows that came late."""
         return chain_rules.late_name(self.target.model, chain_rules.next_id(self.run_id) if merged else self.run_id)
 
     @property
@@ -209,7 +209,11 @@ class RunPlan(Request):
         return {name: chains for name, chains in found.items() if chains and name not in merged}
 
     def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
-        """The earliest readable instant (ms) after this run: `latest` where many rows are split, merged or over."""
+        """The earliest readable instant (ms) after this run: `latest` in three cases, otherwise `decision.since`.
+
+        A chain is split. The chains of a core that become one have SMALL_CHAIN rows or more. A chain of so many rows
+        is over: all its intervals have ended. merged: core -> the chains that become one.
+        """
         merged = merged or {}
         chains = [c for core in self.model.cores for c in self.old_chains(core.name)]
         rewritten = [sum(c.rows for c in several) for several in merged.values()]

@@ -61,9 +61,10 @@ class Input:
 
     @property
     def is_tracked(self) -> bool:
-        """Whether the table need not be read again while its state is the state of the last run.
+        """Whether a table need not be read again while its state is the state of the last run.
 
-        False for a checksum of rows: other rows may come between the checksum and the read.
+        Not asked of temporal views. False for a checksum of rows: at the last run, other rows may have come between the
+        checksum and the read.
         """
         return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
 
@@ -82,9 +83,9 @@ def observe_beside(
     beside: Sequence[Query] = (),
     before: Mapping[str, Fingerprint] | None = None,
 ) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
-    """(table of an analyzed plan -> its state, the answers to the queries `beside` or None if they were not answered).
+    """(table of an analyzed plan -> its state, the answers to the queries `beside`). None stands for no answers.
 
-    Spark may still remember older lists of files: `refresh` has Spark forget them.
+    Spark may still remember older lists of files: `refresh` has Spark forget these lists.
 
     | | |
     |---|---|
@@ -92,7 +93,9 @@ def observe_beside(
     | remembered | the files that the tables had at the last run |
     | tables | full name of a table -> the metastore's answer, as far as known |
     | beside | other queries, asked by the statement that lists files |
-    | before | the states at the last run: another model's list is used if it shows the state of the last run |
+    | before | the states at the last run |
+
+    A list of files that another model of the invocation got is used if the list shows the state in `before`.
     """
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
@@ -120,7 +123,7 @@ def observe_beside(
 
 
 def _shared(warehouse: Warehouse, listing: str, info: TableInfo, before: Fingerprint | None) -> tuple[Any, ...] | None:
-    """The answer that another model of the invocation got for a listing; None unless it equals the state `before`."""
+    """The answer that another model of the invocation got for a listing; None unless it shows the state `before`."""
     found: tuple[Any, ...] | None = warehouse.shared().find(listing)
     if found is None or before != FilesFingerprint(file_lists.summarized(found).files, form_of(info)):
         return None
@@ -130,9 +133,9 @@ def _shared(warehouse: Warehouse, listing: str, info: TableInfo, before: Fingerp
 def _answered(
     warehouse: Warehouse, listings: dict[str, Listing], beside: Sequence[Query]
 ) -> list[tuple[Any, ...]] | None:
-    """Ask for all listings without an answer in one statement, and put each answer into its listing, in place.
+    """Ask, by one statement, for each listing without an answer, and put the listing with its answer into `listings`.
 
-    Returns the answers to `beside`; None where the statement failed.
+    Returns the answers to `beside`; None if Spark does not take the statement, or cannot read a file or directory.
     """
     with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # after an error each list is asked for by itself
         asked = {table: listing for table, listing in listings.items() if listing.answer is None}
@@ -163,7 +166,7 @@ class Listing:
 
 
 def _directory(info: TableInfo) -> str | None:
-    """The directory of a table's files; None for partitions, options, a format not Spark's, or an escaped path."""
+    """The directory of a table's files; None for a table with partitions, options, a foreign format or an odd path."""
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
     plain = info.provider in _SPARK_FILES and not info.partitions and options == "[]"
     return location if plain and re.fullmatch(_PLAIN_PATH, location) else None
@@ -299,7 +302,10 @@ def count_rows(
 
 
 def _count(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> str:
-    """A query of the number of rows to read. A subquery is a job of Spark, so only a sum of two counts has any."""
+    """A query of the number of rows to read.
+
+    Each scalar subquery is a job of Spark, so only a sum of two counts is made of scalar subqueries.
+    """
     if isinstance(added, AddedRows):
         both = [f"SELECT count(*) FROM {source}" for source in (added.came, added.went) if source]
         return both[0] if len(both) == 1 else f"SELECT {' + '.join(f'({one})' for one in both)}"

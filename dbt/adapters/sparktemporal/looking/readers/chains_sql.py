@@ -22,7 +22,10 @@ Sources = Mapping[str, str]
 
 
 def rows(core: CoreState, sources: Sources, t: str, earliest: int, dialect: Dialect) -> str:
-    """A query of a core at t. t: SQL of an instant (ms) from `earliest` on. A chain without rows may have no files."""
+    """A query of the rows or groups of a core at t. t: SQL of an instant (ms) from `earliest` on.
+
+    Chains without rows are left out, because such a chain may have no files.
+    """
     chains = [chain for chain in core.chains if chain.rows]
     if not chains:
         nulls = [f"CAST(NULL AS {dialect.column_type(n, k)}) AS {quote(n)}" for n, k in core.read_columns]

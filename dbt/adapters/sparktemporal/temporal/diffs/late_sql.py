@@ -9,7 +9,8 @@
 | mz_core | the core of the row, where the model has several |
 | mz_from, mz_until | the window that the row missed (ms); mz_from is NULL where the window has no beginning |
 
-In a full read, or under a general condition, only the part of the window after the run before is known.
+In a full read, and under a general condition, only the part of a window after the instant of the previous run is known.
+A general condition is a predicate that is more than comparisons of mz_now() joined by AND.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ _NOT_STORABLE = ("void", "interval", "variant")
 
 
 def columns_of(core: TypedCore) -> Columns:
-    """The columns of a late row that are kept: all, or the keys and the operands of sums that a file can hold."""
+    """The columns that are kept of a late row: all, where the core is kept as rows.
+
+    Where the core is kept as groups: the keys, and the operands of sums whose type a file can hold.
+    """
     keys, operands = core.columns[: len(core.stored)], core.columns[len(core.stored) :]
     return (*keys, *((n, kind) for n, kind in operands if not any(part in kind.lower() for part in _NOT_STORABLE)))
 
@@ -52,7 +56,7 @@ def identity(cores: Mapping[str, Columns]) -> str:
 
 
 def missed(core: TypedCore, came: Sequence[str], went: Sequence[str], as_of: int) -> str:
-    """A query of the intervals that were over at `as_of` (ms): those of added rows, minus those of removed rows.
+    """A query of the intervals that were over at `as_of` (ms): of added rows, minus the intervals of removed rows.
 
     came, went: queries of the added and the removed rows: columns, mz_from, mz_until, mz_diff.
     """

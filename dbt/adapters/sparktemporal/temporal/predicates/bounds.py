@@ -8,9 +8,9 @@
 
 The interval is exact on a clock of whole milliseconds, whatever fraction e has. The interval of a conjunction begins at
 the greatest lower bound and ends at the least upper bound. A comparison with a NULL operand is never TRUE and stores no
-row. The + 1 and the ceil saturate. An upper bound after the last millisecond is no bound (NULL). A lower bound after
-the last millisecond is never reached: the bound is NULL, and the row is left out. An error of the operand reaches the
-user.
+row, unless the comparison is optional (see `Comparison`): then the NULL sets no bound. The + 1 and the ceil do not
+overflow. An upper bound after the last millisecond is no bound (NULL). A lower bound after the last millisecond is
+never reached: the bound is NULL, and the row is left out. An error of the operand reaches the user.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def widest(function: str, values: Sequence[str]) -> str:
 
 
 def bounds(compared: Sequence[tuple[str, str, str, bool]]) -> Bounds:
-    """The bounds of a conjunction of comparisons, each (operator, column of the operand, kind, optional).
+    """The bounds of a conjunction of comparisons, each (operator, column of the operand, kind, optional or not).
+
+    A NULL operand of an optional comparison sets no bound. Any other NULL operand leaves the row out.
 
     >>> bounds([("<", "mz_b0", "bigint", False)]).uppers
     ('CAST(`mz_b0` AS BIGINT)',)
@@ -125,7 +127,7 @@ def edges_of(column: str, kind: str) -> list[str]:
 
 
 def saturates(bound: str) -> bool:
-    """Whether the SQL of a bound may be NULL for an operand that is not NULL: after the last millisecond."""
+    """Whether the SQL of a bound gives NULL in place of a bound after the last millisecond."""
     return bound.startswith("try_")
 
 

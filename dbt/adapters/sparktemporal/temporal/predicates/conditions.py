@@ -41,7 +41,7 @@ _CHANGING = (*TRUTHS, exp.Case)
 
 #: how changes are found: at the edges of the unit; around the days that months lead to the value; in cells of time
 UNIT, MONTHS, CELLS = "unit", "months", "cells"
-#: as an expression of the row lists them, for functions of the clock's date that go back at times
+#: an expression of the row lists the changes, of functions of the clock's date that go back at times
 LISTED = "listed"
 
 #: (an instant computed from the clock, the earliest allowed instant (ms), the zone)
@@ -62,8 +62,8 @@ class Edge:
 class MonotoneComparison:
     """A monotone function of the clock against an expression without the clock, both over the row expressions.
 
-    turns, grid and guards are known once Spark was asked for types; so is search, except `LISTED`, which the analysis
-    sets: then `other` is the list of the instants of change.
+    search, turns, grid and guards are filled in after Spark was asked for types. Only the search `LISTED` is set
+    earlier, by the analysis. With `LISTED` nothing is compared: `other` is the list of the instants of change.
     """
 
     function: exp.Expr
@@ -254,7 +254,8 @@ class _Analysis(PredicateVisitor[None]):
     def _listed(self, clock: exp.Expr, instants: exp.Expr) -> None:
         """Record a step whose changes an ARRAY of the row lists (ms).
 
-        Its function, CAST(mz_now() AS DATE), is not searched: it says that the changes follow the clock's local date.
+        The function of the step, CAST(mz_now() AS DATE), is not searched. `searches` takes from the function that the
+        changes depend on the clock's local date, and refuses a zone in which this date goes back.
         """
         listed = self.rows.column(exp.cast(instants, "ARRAY<BIGINT>"))
         date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
@@ -288,7 +289,7 @@ def is_listable(node: exp.Expr) -> bool:
 
 
 def stay_apart(left: exp.Expr, right: exp.Expr) -> bool:
-    """Whether two functions of the clock are known to always compare alike: `mz_now() + interval 1 day > mz_now()`."""
+    """Whether two functions of the clock are known to keep one order: `mz_now() + interval 1 day > mz_now()`."""
     spans = []
     if is_local(left.unnest()) is not is_local(right.unnest()):
         return False  # in the hour that local time repeats, Spark casts it to the earlier of two instants

@@ -40,7 +40,7 @@ from .blocks import (
 
 @dataclass(frozen=True)
 class Dated:
-    """A date or an instant, as a number in the same order."""
+    """A date or an instant, as a number: dates and instants compare as their numbers do."""
 
     of: Number
     type: str
@@ -165,7 +165,10 @@ class Evaluation:
         return value
 
     def text(self, node: exp.Expr) -> Text:
-        """The value of a node as text. Numbers, dates and instants are cast as Spark casts them."""
+        """The value of a node as text: of a text, a whole number, or a date or an instant by itself (see `is_made`).
+
+        Raises NoForm for any other value, and for a number whose digits are not known (see `blocks.digits`).
+        """
         _, clock, made = self.used.facts(node)
         if clock and not made and not _is_text(node):
             return self._as_text(node)

@@ -75,7 +75,7 @@ def _of_several(node: exp.Expr) -> int | None:
 
 
 def _counted_units(node: exp.Expr) -> list[Unit] | None:
-    """The units of which a call makes an interval, without those of a literal 0; None for any other node."""
+    """The units of which a call makes an interval, without units of the literal count 0; None for any other node."""
     called = function(node)
     if called is None or not called.counts:
         return None
@@ -95,7 +95,10 @@ def may_have_months(node: exp.Expr, kind: str) -> bool:
 
 
 def _is_without_months(node: exp.Expr) -> bool:
-    """Whether an interval is made of whole weeks and shorter units alone, beside months and years of a literal 0."""
+    """Whether an interval is made of weeks and shorter units.
+
+    Months and years may be in the interval only with the literal count 0.
+    """
     node = node.unnest()
     if isinstance(node, exp.Interval):
         return _has_no_months(node.this, node.args.get("unit"))

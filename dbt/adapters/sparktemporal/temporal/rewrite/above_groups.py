@@ -1,4 +1,4 @@
-"""The clock above groups -> the clock over a derived table of the groups, so that groups are stored and no rows.
+"""Move the clock of a grouped SELECT to a SELECT over the groups, so that groups are stored and no rows.
 
     select s, max(at) as last from views group by s having mz_now() <= max(at) + interval 30 minutes
       ->  select s, last from (select s, max(at) as last from views group by s) as mz_grouped
@@ -8,8 +8,9 @@
       ->  select s, datediff(mz_now(), mz_having_0) as days
           from (select s, max(at) as mz_having_0 from views group by s) as mz_grouped
 
-Conditions: the groups themselves do not depend on the clock, and each name in the HAVING, the ORDER BY and the items
-with the clock is known to mean a group key, an aggregate or an item. Otherwise a read evaluates the SELECT over rows.
+The clock may be in the items, the HAVING and the ORDER BY. The main conditions: the groups themselves do not depend on
+the clock, and each name in the HAVING, the ORDER BY and the items with the clock is known to mean a group key, an
+aggregate or an item. `_is_candidate` and `_Moving` have all conditions. A read evaluates any other SELECT over rows.
 """
 
 from __future__ import annotations
@@ -241,7 +242,10 @@ class _Moving:
 
 
 def _without_places(select: exp.Select) -> exp.Select:
-    """The SELECT with the items in place of their numbers in GROUP BY: the groups below have fewer items."""
+    """The SELECT with an item in place of each number in GROUP BY.
+
+    The SELECT of the groups has fewer items, so there a number could mean another item.
+    """
     group = select.args.get("group")
     if group is None or not any(isinstance(leaf, exp.Literal) for leaf in grouping_expressions(group)):
         return select

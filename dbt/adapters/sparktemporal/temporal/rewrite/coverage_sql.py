@@ -1,13 +1,17 @@
 """SQL of the times at which a key has a partner, and of the times at which it has none.
 
+A partner is a row that a join or an EXISTS finds for an outer row while a comparison of the clock holds. The key is the
+values that both rows have in common (see `partners`).
+
     rows of a key     [====)                 a row is a partner from mz_partner_from to before mz_partner_until (ms)
                         [======)   [===)
     islands           [========)   [===)     some partner is there
     gaps           ===)        [===)   [==   none is there
 
-A bound is NULL for a time without beginning or end. If no time can have a bound, there is no column for the bound. Each
-key with partners has at least one row among the gaps; a row that stands for no gap has `mz_partner_open` = false. So an
-outer join with the gaps tells a key that is always covered from a key without rows.
+A bound is NULL for a time without beginning or end. There is no column of beginnings if no time has a beginning, and no
+column of ends if no time has an end. Each key with partners has at least one row among the gaps; a row that stands for
+no gap has `mz_partner_open` = false. So an outer join with the gaps tells a key that is always covered from a key
+without rows.
 """
 
 from __future__ import annotations
@@ -45,14 +49,15 @@ class Partnered:
     #: a query of the columns mz_partner_k0 …, mz_partner_from, mz_partner_until
     rows: str
     keys: int
-    #: whether partners come at some time, and whether they go; else they are there from the beginning, or for ever
+    #: whether partners come at some time; else they are there from the beginning
     comes: bool
+    #: whether partners go at some time; else they are there for ever
     goes: bool
     #: whether the times are read as TIMESTAMP, else as numbers of milliseconds
     as_timestamps: bool
 
     def islands(self) -> str:
-        """A query of the keys and times: mz_partner_from where partners come, mz_partner_until where they go."""
+        """A query of the times with a partner: keys, mz_partner_from if `comes`, mz_partner_until if `goes`."""
         names, rows = _names(self.keys), _bounded(self.rows, self.keys)
         by = names
         if self.comes and self.goes:
@@ -66,7 +71,10 @@ class Partnered:
         return f"{_query(names + since + until, rows)} GROUP BY {by}"
 
     def gaps(self) -> str:
-        """A query of the keys, mz_partner_open, mz_partner_from where partners go, mz_partner_until where they come."""
+        """A query of the times without a partner, each from when partners go to when partners come.
+
+        The columns: keys, mz_partner_open, mz_partner_from if `goes`, mz_partner_until if `comes`.
+        """
         names, rows = _names(self.keys), _bounded(self.rows, self.keys)
         if not self.goes:
             first = "min(mz_partner_from)"
