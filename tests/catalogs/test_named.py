@@ -264,12 +264,11 @@ def test_capitals_in_the_name_of_a_temporal_view_below(snapshots: Project) -> No
 
 
 def test_two_tables_whose_names_differ_by_case(snapshots: Project) -> None:
-    """A catalog that keeps case has both. Each has snapshots of its own."""
-    for name in ("Twin", "twin"):
-        snapshots.sql(
-            f"CREATE TABLE {{s}}.{name} USING iceberg AS "
-            f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range(3)"
-        )
+    """A catalog that keeps case has both. Each has snapshots and columns of its own."""
+    columns = {"Twin": "id, {ts} AS ts", "twin": "{ts} AS ts, id"}
+    for name, listed in columns.items():
+        rows = f"SELECT {listed.format(ts=f'timestamp_millis({T0}L + id * 1000)')} FROM range(3)"
+        snapshots.sql(f"CREATE TABLE {{s}}.{name} USING iceberg AS {rows}")
     written = {
         "either": "select id, ts from {s}.Twin where mz_now() < ts + interval 1 hour "
         "union all select id + 100, ts from {s}.twin where mz_now() < ts + interval 1 hour",
@@ -279,7 +278,8 @@ def test_two_tables_whose_names_differ_by_case(snapshots: Project) -> None:
     for model, text in written.items():
         snapshots.model(model, text.format(s=snapshots.schema))
     for turn, name in enumerate(["Twin", "twin", "Twin", "twin"]):
-        snapshots.sql(f"INSERT INTO {{s}}.{name} SELECT {10 + turn // 2}, timestamp_millis({T0}L + 5000)")
+        row = columns[name].format(ts=f"timestamp_millis({T0}L + 5000)")
+        snapshots.sql(f"INSERT INTO {{s}}.{name} SELECT {row} FROM (SELECT {10 + turn // 2} AS id)")
         snapshots.run(now=T0 + turn)
         for model, text in written.items():
             for t in (T0 + turn, T0 + HOUR + 1000, T0 + HOUR + 5000):

@@ -66,6 +66,11 @@ class Spark:
         return ViewTexts(Warehouse(self.rows), TARGET, live)
 
 
+def found_in(spark: Spark, text: str) -> State:
+    """The state that a run finds in the text of a live view."""
+    return state_of(Warehouse(spark.rows, catalog="spark_catalog"), TARGET, ViewInfo(text, {}, None))
+
+
 def columns(count: int) -> tuple[tuple[str, str], ...]:
     return tuple((f"column_{i:04d}_{'x' * 20}", "decimal(12,2)") for i in range(count))
 
@@ -172,7 +177,7 @@ def test_a_long_text_is_shortened(what: str) -> None:
     assert ("EXCEPT" in text) == is_compact
     assert ('"packed":' in text, '"in_table":' in text) == (form is Form.PACKED, form is Form.TABLE)
     assert made == replace(state, state_table=f"m__state_{RUN}" if form is Form.TABLE else "")
-    assert state_of(Warehouse(spark.rows), TARGET, text) == made
+    assert found_in(spark, text) == made
     assert run_of(text) == RUN and re.search(r'"project":"([^"]*)"', text)
     assert made.tables == (*state.tables, *([f"m__state_{RUN}"] if form is Form.TABLE else []))
 
@@ -183,15 +188,37 @@ def test_state_survives_each_form(form: Form) -> None:
     spark = Spark()
     text = embed(state, "SELECT * FROM x", form)
     spark.tables["`s`.`m__state_x`"] = packed(state)
-    assert state_of(Warehouse(spark.rows), TARGET, text) == state
-    assert state_of(Warehouse(spark.rows), TARGET, text.replace("FROM x", "FROM\n  x")) == state
+    assert found_in(spark, text) == state
+    assert found_in(spark, text.replace("FROM x", "FROM\n  x")) == state
     assert text.count("*/") == 1 and "${" not in text
     for before, after in (("FROM x", "FROM y"), ('"run":"0', '"run":"1'), ('"check":"', '"check":"0')):
         if form is not Form.INLINE and before.startswith('"run'):
             continue  # of the other forms the run that counts is a packed one
         with pytest.raises(TemporalError, match="found: m__live, whose state cannot be used") as raised:
-            state_of(Warehouse(spark.rows), TARGET, text.replace(before, after, 1))
+            found_in(spark, text.replace(before, after, 1))
         assert "instead: dbt run --full-refresh -s m" in str(raised.value)
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize(("written", "namespace", "named", "catalog", "schema"), [
+    ("`s`", ("lake", "s"), "`s`", "lake", "`s`"),
+    ("`s`", ("lake", "s"), "`lake`.`s`", "spark_catalog", "`lake`.`s`"),
+    ("`s`", (), "`lake`.`s`", "spark_catalog", "`lake`.`s`"),
+    ("`s`", ("lake", "s"), "`views`", "spark_catalog", "`lake`.`s`"),
+    ("`s`", ("lake", "s"), "`spark_catalog`.`views`", "lake", "`s`"),
+    ("`lake`.`s`", ("spark_catalog", "views"), "`views`", "spark_catalog", "`lake`.`s`"),
+    ("`lake`.`s`", ("spark_catalog", "views"), "`spark_catalog`.`views`", "lake", "`s`"),
+])  # fmt: skip
+def test_chains_are_in_the_schema_of_the_run(
+    written: str, namespace: tuple[str, ...], named: str, catalog: str, schema: str, form: Form
+) -> None:
+    """Whatever schema the view is in, and whichever catalog is the current one of the session that reads."""
+    state = a_state(schema=written, state_table="m__state_x" if form is Form.TABLE else "")
+    spark = Spark()
+    spark.tables[f"{schema}.`m__state_x`"] = packed(state)
+    live = ViewInfo(embed(state, "SELECT * FROM x", form), {}, None, namespace=namespace)
+    found = state_of(Warehouse(spark.rows, catalog=catalog), ModelRelations(named, "m"), live)
+    assert found == replace(state, schema=schema)
 
 
 BROKEN = {
@@ -210,7 +237,7 @@ def test_a_state_table_that_is_not_the_views_is_told(how: str) -> None:
         spark.tables["`s`.`m__state_x`"] = content
     text = embed(a_state(state_table="m__state_x"), "SELECT 1", Form.TABLE)
     with pytest.raises(TemporalError) as raised:
-        state_of(Warehouse(spark.rows), TARGET, text)
+        found_in(spark, text)
     found, reason, instead = str(raised.value).splitlines()
     assert found.startswith("ST504 found: m__live, whose state cannot be used") and why in found
     assert reason == "why: what is stored for m is not known without it, so nothing is read, changed or dropped"
@@ -295,7 +322,7 @@ def test_a_catalog_that_keeps_long_texts_is_asked_once() -> None:
     again = ViewTexts(Warehouse(spark.rows), TARGET, None, kept=made.view_size)
     again.refuse_too_long(later)
     assert not [sql for sql in spark.asked[asked:] if "mz_probe" in sql]
-    assert state_of(Warehouse(spark.rows), TARGET, text) == made
+    assert found_in(spark, text) == made
     for short in (many_cores(1), worst("m", "`s`", columns(300), [a_core(300)], "SELECT 1 + 1 AS x", 1, None)):
         quiet = Spark(keeps=0)
         quiet.texts().refuse_too_long(short)

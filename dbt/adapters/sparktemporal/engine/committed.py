@@ -9,7 +9,7 @@ from ..errors import Explained
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import Epoch, State
-from ..temporal.diffs.state_text import extract, unpacked
+from ..temporal.diffs.state_text import extract, schema_of, unpacked
 from ..temporal.sql.spark.errors import SparkError, spark_words
 from ..temporal.sql.text import identifiers
 from ..temporal.sql.text.dialect import quote
@@ -25,17 +25,25 @@ def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[
     Raises TemporalError where `<model>__live` has no whole state.
     """
     live = live_view(warehouse, target, existing)
-    return None if live is None else state_of(warehouse, target, live.text)
+    return None if live is None else state_of(warehouse, target, live)
 
 
-def state_of(warehouse: Warehouse, target: ModelRelations, text: str) -> State:
-    """The state in the text of a live view, or in the table that the text names.
+def state_of(warehouse: Warehouse, target: ModelRelations, live: ViewInfo) -> State:
+    """The state in the text of a live view, or in the table that the text names."""
+    schema = ".".join(map(quote, schema_of_model(live, target, warehouse.catalog())))
+    state = extract(live.text, target.model, lambda table: _packed(warehouse, f"{schema}.{quote(table)}"))
+    return replace(state, schema=schema)
 
-    A commit names its schema without the current catalog. In a session in another catalog that is another schema.
+
+def schema_of_model(live: ViewInfo, target: ModelRelations, catalog: str) -> list[str]:
+    """The schema of a commit's tables, by its parts, with its catalog where that is not the current one (`catalog`).
+
+    A run names the schema without its own current catalog. There a view looks the name up, wherever the view itself is.
     """
-    state = extract(text, target.model, lambda table: _packed(warehouse, target.table(table)))
-    schema, written = identifiers.parts(target.schema), identifiers.parts(state.schema)
-    return state if len(schema) == len(written) else replace(state, schema=target.schema)
+    parts = identifiers.parts(schema_of(live.text)) or identifiers.parts(target.schema)
+    if len(parts) == 1:
+        parts = [*(live.namespace[:1] or identifiers.parts(target.schema)[:-1]), *parts]
+    return identifiers.within([*parts, ""], catalog)[:-1]
 
 
 def state_before(warehouse: Warehouse, state: State, epoch: Epoch) -> State:

@@ -150,8 +150,8 @@ class Warehouse:
         return f"DESCRIBE {self._key(relation)}"
 
     def _key(self, relation: str) -> str:
-        """One key for all spellings of a relation's name."""
-        return folded(identifiers.dotted(identifiers.within(identifiers.parts(relation), self.catalog())))
+        """A relation's name with its catalog, as written: some catalogs have two tables that differ by case alone."""
+        return identifiers.dotted(identifiers.within(identifiers.parts(relation), self.catalog()))
 
     def forget(self, table: str) -> bool:
         """Have the session forget a table (as SQL names it), once. False where the session was told before.

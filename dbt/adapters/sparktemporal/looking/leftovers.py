@@ -105,7 +105,7 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
         name = f"{target.model}{suffix}"
         if name in names and ownership.is_marked(warehouse, target, name):
             steps.append(Statement(what, f"DROP VIEW IF EXISTS {target.name(suffix)}"))
-    state = _readable(warehouse, target, live.text)
+    state = _readable(warehouse, target, live)
     steps += at_function.drop(target) if state and state.at_function else []
     for name in _tables(warehouse, target, state, names):
         steps.append(Statement("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
@@ -123,10 +123,10 @@ def _tables(warehouse: Warehouse, target: ModelRelations, state: State | None, n
     return [name for name in born if name in known or ownership.is_marked(warehouse, target, name)]
 
 
-def _readable(warehouse: Warehouse, target: ModelRelations, text: str) -> State | None:
+def _readable(warehouse: Warehouse, target: ModelRelations, live: ViewInfo) -> State | None:
     """The state in a commit record; None if it cannot be read. Marked tables can be dropped even then."""
     try:
-        return state_of(warehouse, target, text)
+        return state_of(warehouse, target, live)
     except TemporalError:
         return None
 

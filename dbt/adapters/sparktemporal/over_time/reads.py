@@ -105,7 +105,7 @@ def _without_view(warehouse: Warehouse, target: ModelRelations) -> State | None:
     live = live_view(warehouse, target)
     if live is None:
         return committed(warehouse, target)
-    return state_of(warehouse, target, live.text) if live.rewrite == UPDATE else None
+    return state_of(warehouse, target, live) if live.rewrite == UPDATE else None
 
 
 def at(warehouse: Warehouse, state: State, instant: Any) -> str:

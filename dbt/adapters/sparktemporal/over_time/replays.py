@@ -113,7 +113,7 @@ def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
         if info is not None and MARK in info.text:
             live = ModelRelations.of(view, warehouse.catalog())
             target = ModelRelations(live.schema, live.model[: -len(_LIVE)])
-            found[target.key] = state_of(warehouse, target, info.text)
+            found[target.key] = state_of(warehouse, target, info)
     return found
 
 

@@ -137,7 +137,7 @@ class Commit:
             if live is None and last != state.run or last == shown:
                 break
             if live is not None and last != state.run:
-                state = state_of(self.texts.warehouse, self.texts.target, live.text)
+                state = state_of(self.texts.warehouse, self.texts.target, live)
             yield from statements(state, live)
             shown = state.run
         if not is_seen:

@@ -15,6 +15,7 @@ even one with nothing new, compares the texts, and replaces views that a killed 
 
 from __future__ import annotations
 
+from ..engine.committed import schema_of_model
 from ..engine.descriptions import ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
@@ -22,9 +23,9 @@ from ..errors import ForeignRelation, Refusal
 from ..temporal.decision import Statement
 from ..temporal.diffs.chains import VIEWS
 from ..temporal.diffs.state import State
-from ..temporal.diffs.state_text import is_commit, schema_of
+from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.spark.errors import SparkError, spark_words
-from ..temporal.sql.text.identifiers import Identifiers, dotted, folded, parts
+from ..temporal.sql.text.identifiers import Identifiers, dotted, folded, parts, within
 from . import published_view
 from .published_view import Docs
 from .standing_views import StandingViews
@@ -59,11 +60,11 @@ def refuse_others(warehouse: Warehouse, target: ModelRelations) -> None:
     live = views.find("__live")
     if live is None or not is_commit(live.text, target.model):
         raise ForeignRelation(views.target.name(suffix), target.model)
-    if (owner := _owner(live, warehouse.catalog())) != _folded(target.schema, warehouse.catalog()):
+    if (owner := _other_owner(warehouse, target, live, views.target)) is not None:
         raise Refusal(
             "ST201",
             f"{target.model} in the schema {target.plain_schema} and {target.model} in the schema "
-            f"{owner or 'unknown'}, both with a view {views.target.name('__live')}, by views_in of the profile",
+            f"{owner}, both with a view {views.target.name('__live')}, by views_in of the profile",
             f"the temporal_view {target.model} has a relation of that name, and each would replace the other's "
             "(names are compared without case)",
             "another views_in for this target, or another name or alias for one of the models. If that model is gone: "
@@ -71,16 +72,11 @@ def refuse_others(warehouse: Warehouse, target: ModelRelations) -> None:
         )
 
 
-def _owner(live: ViewInfo, catalog: str) -> str:
-    """The schema of the model whose commit a view shows, "" for an unknown one; with its catalog if that is another."""
-    names, there = parts(schema_of(live.text)), live.namespace[:1]
-    return _folded(dotted([*there, *names] if len(names) == 1 else names), catalog)
-
-
-def _folded(schema: str, catalog: str) -> str:
-    """One name for all spellings of a schema."""
-    names = parts(schema)
-    return folded(dotted(names[1:] if len(names) > 1 and folded(names[0]) == folded(catalog) else names))
+def _other_owner(warehouse: Warehouse, target: ModelRelations, live: ViewInfo, views: ModelRelations) -> str | None:
+    """The schema of the model whose commit a view shows, None if that is `target`. views: the relations elsewhere."""
+    catalog = warehouse.catalog()
+    owner, own = dotted(schema_of_model(live, views, catalog)), within([*parts(target.schema), ""], catalog)[:-1]
+    return None if folded(owner) == folded(dotted(own)) else owner
 
 
 def publish(
@@ -117,7 +113,7 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     live = views.find("__live") if views is not None else None
     if views is None or live is None or not is_commit(live.text, target.model):
         return []
-    if _owner(live, warehouse.catalog()) != _folded(target.schema, warehouse.catalog()):
+    if _other_owner(warehouse, target, live, views.target) is not None:
         return []
     return [
         Statement("a view for readers", f"DROP VIEW IF EXISTS {views.target.name(suffix)}")

@@ -127,7 +127,7 @@ def _last_state(
 ) -> State | None:
     """The last commit. None at a first run, and at a full refresh that cannot read the commit."""
     try:
-        return None if live is None else state_of(warehouse, target, live.text)
+        return None if live is None else state_of(warehouse, target, live)
     except ForeignRelation:
         raise
     except TemporalError:
