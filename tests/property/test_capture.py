@@ -23,8 +23,9 @@ MODELS = {
     "and {now} >= b.lo",
     "joined": "select e.id, f.v from {s}.e join {s}.f on e.k = f.k where {now} >= f.lo and {now} < e.hi",
     "beside": "select e.id, f.v from {s}.f left join {s}.p using (k) right join {s}.e on e.k = f.k where {now} < e.hi",
-    "both": "with every as (select k, v, lo, hi from {s}.e union all select k, v, lo, hi from {s}.p where v <> 2) "
-    "select x.k, x.v, f.id from every x join {s}.f on f.k = x.k where {now} >= x.lo and {now} < x.hi",
+    "both": "with one as (select k, v, lo, hi from {s}.e), every as (select * from one union all select k, v, lo, hi "
+    "from {s}.p where v <> 2) select x.k, x.v, f.id from every x join {s}.f on f.k = x.k "
+    "where {now} >= x.lo and {now} < x.hi",
     "unless": "select id, k from {s}.e where {now} < hi and k not in (select k from {s}.f where k is not null)",
     "either": "select id, k from {s}.e where {now} < hi and v > 2 or k in (select k from {s}.f) and {now} >= lo",
     "summed": "select e.k, count(*) as n, sum(p.v) as total, max(e.v) as top from {s}.e join {s}.p on e.k = p.k "

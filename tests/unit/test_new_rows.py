@@ -95,6 +95,15 @@ def test_a_union() -> None:
     assert constant.startswith("SELECT * FROM (SELECT 1 AS k) AS mz_none WHERE FALSE UNION ALL")
 
 
+def test_a_cte_below_a_union() -> None:
+    """The branch of a table is the one that reads its CTE, also through other CTEs."""
+    x = "with x as (select k from d.a), y as (select k from x)"
+    first, second = added(f"{x}, z as (select k from y union all select j from d.b) select k from z", "a", "b")
+    assert "AS `a`), y AS (SELECT k FROM x), z AS (SELECT k FROM y UNION ALL SELECT * FROM (SELECT j FROM d.b)" in first
+    assert "AS mz_none WHERE FALSE)" in first and first.count("WHERE FALSE") == second.count("WHERE FALSE") == 1
+    assert "(SELECT k FROM y) AS mz_none WHERE FALSE UNION ALL SELECT j FROM (SELECT * FROM d.b WHERE f IN" in second
+
+
 def test_names_are_literals() -> None:
     assert Added("f", ("it's", "b")).condition == "f IN ('it\\'s', 'b')"
 

@@ -17,6 +17,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from ..sql.names.ctes import reads_of
 from ..sql.names.scope import alias_of
 from ..sql.text.dialect import string_literal
 from ..sql.text.grammar import VerbatimSpark
@@ -144,10 +145,16 @@ def _rename(table: exp.Table, name: str) -> None:
 
 
 def alone(table: exp.Table) -> None:
-    """Leave only the branch of this table in each UNION ALL around it. The other branches are emptied."""
+    """Leave only the branch of this table in each UNION ALL around it. The other branches are emptied.
+
+    A CTE around the table is read at one place, and the branch may be around that place.
+    """
     node: exp.Expr = table
     while node.parent is not None:
         above = node.parent
+        if isinstance(above, exp.CTE):
+            (node,) = reads_of(above.alias, above.root())
+            continue
         if isinstance(above, exp.SetOperation) and node.arg_key in ("this", "expression"):
             other = above.right if node.arg_key == "this" else above.left
             below = other if isinstance(other, exp.Subquery) else exp.Subquery(this=other.copy())
