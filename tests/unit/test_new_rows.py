@@ -31,6 +31,7 @@ LINEAR = {
     "select * from (select * from d.a union all select * from d.b) u": "A B",
     "select * from (select * from d.a union select * from d.b) u": "a b",
     "select * from (select * from d.a union all select * from d.b limit 3) u": "a b",
+    "select * from ((select * from d.a) x right join d.b using (k))": "a b",
     "select * from d.a tablesample (10 percent)": "a",
     "select * from d.a version as of 'side'": "A",
     "select * from d.a timestamp as of '2024-01-01'": "a",

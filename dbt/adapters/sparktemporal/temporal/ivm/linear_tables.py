@@ -35,7 +35,7 @@ def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[ex
         elif is_plain(query) and cte is not None and len(reads_of(cte.alias, query.root())) == 1:
             yield from _linear_tables(cte.this, ctes)
     elif isinstance(query, exp.Subquery):
-        if not query.args.get("pivots") and not query.args.get("sample"):
+        if not has_other_parts(query, ("this", "alias", "with_")):  # such as the joins in `((SELECT …) x JOIN t)`
             yield from _linear_tables(query.this, ctes)
     elif isinstance(query, exp.Union) and not query.args.get("distinct"):
         if not any(query.args.get(key) for key in ("order", "limit", "offset")):
