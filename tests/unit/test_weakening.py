@@ -96,6 +96,10 @@ FILTERS = {
         "SELECT * FROM t AS x",
         "WHERE hour(mz_now()) IN (`k`, `id`)",
     ),
+    "select * except (k), -k as k from t where mz_now() < hi and hour(mz_now()) = k": (
+        "SELECT * EXCEPT (k), -k AS k, k AS `mz_read_0` FROM t",
+        "WHERE hour(mz_now()) = `mz_read_0`",
+    ),
     "select k, count(*) as n from t where mz_now() < hi and hour(mz_now()) = t.id group by k": (
         "SELECT `t`.`k` AS `k`, `t`.`id` AS `id` FROM t",
         "SELECT k, count(*) AS n FROM (SELECT * FROM mz_core_c0) AS `t` WHERE hour(mz_now()) = t.id GROUP BY k",

@@ -158,10 +158,8 @@ def _below_the_list(
 def _named_in(rows: exp.Select, names: list[str]) -> dict[str, str]:
     """The columns of the rows that the list has unchanged: text of the column -> name in the list."""
     found = {render(c): c.name for c in rows.expressions if isinstance(c, exp.Column) and not c.is_star}
-    source = rows.args["from_"].this
-    if any(isinstance(item, exp.Star) for item in rows.expressions) and not (
-        rows.args.get("joins") or rows.args.get("laterals")
-    ):
-        of_source = {f"{source.alias_or_name}.{n}": n for n in names} if source.alias_or_name else {}
-        found |= {n: n for n in names} | of_source
+    # beside `* except (ts)` the list may have another `ts`
+    if exp.Star() in rows.expressions and not (rows.args.get("joins") or rows.args.get("laterals")):
+        source = rows.args["from_"].this.alias_or_name
+        found |= {render(exp.column(name, table=of)): name for name in names for of in {None, source or None}}
     return {text: name for text, name in found.items() if name in names}
