@@ -118,6 +118,23 @@ SPLITS = {
             "SELECT `id`, `u_id` AS other, row_number() OVER (ORDER BY `id`) AS r FROM mz_core_c0 AS `mz_rows`",
         ),
     ),
+    "an alias that a stored column could have": (
+        "select t.id, u.id as other, max(v) over () as u_id, u_id + 1 as next from t join u on t.k = u.name "
+        "where mz_now() < t.ts",
+        (
+            "SELECT `t`.`id` AS `id`, `u`.`id` AS `u_id_`, `t`.`v` AS `v` FROM t JOIN u ON t.k = u.name",
+            ["< t.ts"],
+            "SELECT `id`, `u_id_` AS other, max(v) OVER () AS u_id, u_id + 1 AS next FROM mz_core_c0 AS `mz_rows`",
+        ),
+    ),
+    "an alias in ORDER BY that is a column of two tables": (
+        "select u.id as other, -t.id as id from t join u on t.k = u.name where mz_now() < t.ts order by id limit 1",
+        (
+            "SELECT `u`.`id` AS `id`, `t`.`id` AS `t_id` FROM t JOIN u ON t.k = u.name",
+            ["< t.ts"],
+            "SELECT `id` AS other, -`t_id` AS id FROM mz_core_c0 AS `mz_rows` ORDER BY id LIMIT 1",
+        ),
+    ),
 }
 
 

@@ -43,6 +43,8 @@ class Scopes:
             if self.has(column, scope):
                 return None
             scope = around(scope)
+        if _is_in_several(column, self._sources):
+            return None  # so that it means an item of the SELECT list, or Spark refuses the text
         return resolve(column, self._sources)
 
     def is_outside(self, column: exp.Column) -> bool:
@@ -66,10 +68,9 @@ class Scopes:
 
     def is_ambiguous(self, column: exp.Column, scope: exp.Select) -> bool:
         """Whether several relations of a SELECT have a column with this name. False for a name with a qualifier."""
-        if len(column.parts) > 1 or any(map(only_filters, scope.args.get("joins") or [])):
+        if any(map(only_filters, scope.args.get("joins") or [])):
             return False
-        found = [s.name for s in self._sources_of(scope) if folded(column.name) in map(folded, s.columns)]
-        return len(found) > 1 and "" not in found  # a merged column is one
+        return _is_in_several(column, self._sources_of(scope))
 
     def is_nested(self, column: exp.Column) -> bool:
         return column.find_ancestor(exp.Select) is not self._select
@@ -139,6 +140,12 @@ def _with_all_sources(scope: exp.Select) -> exp.Select:
         if only_filters(join):
             join.set("kind", None)
     return copy
+
+
+def _is_in_several(column: exp.Column, sources: Sequence[Source]) -> bool:
+    """Whether several of the sources have a column of a name without a qualifier. A merged column is one."""
+    found = [source.name for source in sources if folded(column.name) in map(folded, source.columns)]
+    return len(column.parts) == 1 and len(found) > 1 and "" not in found
 
 
 def _is_alias(column: exp.Column, scope: exp.Select) -> bool:

@@ -10,7 +10,7 @@ has stays as it is (an alias of the SELECT list, a unit such as DAY): Spark reso
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -45,8 +45,10 @@ def pushdown_projections(
     expand_stars(rest, sources)
     _expand_inner_stars(rest, sources)
 
-    uses = [_Use(c, *found) for c in rest.find_all(exp.Column) if (found := scopes.own(c)) is not None]
-    stored = _stored_names(uses, sources)
+    columns = [(column, scopes.own(column)) for column in rest.find_all(exp.Column)]
+    uses = [_Use(column, *found) for column, found in columns if found is not None]
+    others = {column.parts[0].name.lower() for column, found in columns if found is None}
+    stored = _stored_names(uses, sources, others)
     single = len(sources) == 1
     alias = sources[0].name if single else _ROWS
     if any(scopes.is_nested(use.column) for use in uses):
@@ -69,16 +71,28 @@ class _Use:
     name: str
     parts: int
 
+    @property
+    def alias(self) -> str:
+        """The alias of the item of a SELECT list that is this column, in lower case; else ""."""
+        item = self.column.parent
+        if not isinstance(item, exp.Alias) or not isinstance(item.parent, exp.Select):
+            return ""
+        return item.alias.lower() if self.parts == len(self.column.parts) else ""
 
-def _stored_names(uses: Sequence[_Use], sources: Sources) -> dict[tuple[int, str], str]:
-    """(source, column) -> the name of the stored column: the column's own, or `source_column` if that is not free."""
+
+def _stored_names(uses: Sequence[_Use], sources: Sources, others: Collection[str]) -> dict[tuple[int, str], str]:
+    """(source, column) -> the name of the stored column: the column's own, or `source_column` if that is not free.
+
+    others: the names that mean no column of the sources, such as aliases. A column of such a name would win.
+    """
     stored: dict[tuple[int, str], str] = {}
     taken: set[str] = set()
+    aliases = {(use.source, use.name, use.alias) for use in uses}
     for source, name in dict.fromkeys((use.source, use.name) for use in uses):
         free = name
         if free.lower() in taken or is_reserved(name):  # such as the columns of `merge_subqueries`
             free = f"{sources[source].name}_{name}"
-            while free.lower() in taken:
+            while free.lower() in taken or free.lower() in others and (source, name, free.lower()) not in aliases:
                 free += "_"
         taken.add(free.lower())
         stored[source, name] = free
