@@ -135,6 +135,17 @@ SPLITS = {
             "SELECT `id` AS other, -`t_id` AS id FROM mz_core_c0 AS `mz_rows` ORDER BY id LIMIT 1",
         ),
     ),
+    "fields that columns name": (
+        "select t.id, collect_list((u.id, v)) as a, to_json(arrays_zip(t.k)) as b, v as k, u.k as c "
+        "from t join (select id, name as k from u) as u on t.k = u.id where mz_now() < t.ts group by all",
+        (
+            "SELECT `t`.`k` AS `k`, `t`.`id` AS `id`, `t`.`v` AS `v`, `u`.`k` AS `u_k`, `u`.`id` AS `u_id` FROM t "
+            "JOIN (SELECT id, name AS k FROM u) AS u ON t.k = u.id",
+            ["< t.ts"],
+            "SELECT `id`, collect_list((`u_id` AS `id`, v)) AS a, to_json(arrays_zip(`k`)) AS b, v AS k, `u_k` AS c "
+            "FROM mz_core_c0 AS `mz_rows` GROUP BY ALL",
+        ),
+    ),
 }
 
 

@@ -100,6 +100,10 @@ FILTERS = {
         "SELECT * EXCEPT (k), -k AS k, k AS `mz_read_0` FROM t",
         "WHERE hour(mz_now()) = `mz_read_0`",
     ),
+    "select id from t where mz_now() < hi and to_json((k, struct(ts, mz_now()))) = 'x'": (
+        "SELECT id, k AS `mz_read_0`, ts AS `mz_read_1` FROM t",
+        "WHERE to_json((`mz_read_0` AS `k`, struct(`mz_read_1` AS `ts`, mz_now()))) = 'x'",
+    ),
     "select k, count(*) as n from t where mz_now() < hi and hour(mz_now()) = t.id group by k": (
         "SELECT `t`.`k` AS `k`, `t`.`id` AS `id` FROM t",
         "SELECT k, count(*) AS n FROM (SELECT * FROM mz_core_c0) AS `t` WHERE hour(mz_now()) = t.id GROUP BY k",
@@ -145,6 +149,9 @@ HAVING = {
     "select k, datediff(mz_now(), max(ts)) as days, max(ts) > mz_now() as b from t group by 1 order by days, k limit 3":
         "SELECT `k`, datediff(mz_now(), `mz_having_0`) AS days, `mz_having_0` > mz_now() AS b FROM (SELECT k, max(ts) "
         "AS `mz_having_0` FROM t GROUP BY k) AS `mz_grouped` ORDER BY days, `k` LIMIT 3",
+    "select to_json(struct(k, max(ts), mz_now() as at)) as j from t group by k":
+        "SELECT to_json(struct(`mz_having_0` AS `k`, `mz_having_1` AS `col2`, mz_now() AS at)) AS j FROM (SELECT k AS "
+        "`mz_having_0`, max(ts) AS `mz_having_1` FROM t GROUP BY k) AS `mz_grouped`",
     "select mz_now() - max(ts) as age from t": "SELECT mz_now() - `mz_having_0` AS age FROM (SELECT max(ts) AS "
         "`mz_having_0` FROM t) AS `mz_grouped`",
     "select k, rank() over (order by max(ts)) as r, mz_now() as seen from t group by k having count(*) > 1":

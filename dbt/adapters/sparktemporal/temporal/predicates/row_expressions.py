@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ..sql.functions.calls import starts_with_unit
+from ..sql.names.projection import with_field_name
 from ..sql.text.dialect import has_clock, render, shown_as
 from ..sql.text.helper_columns import static_column
 from .constants import constant
@@ -73,9 +74,9 @@ class RowExpressions:
             return self._hoisted_lambda(node)
         if (fields := ordered(node)) is not None:
             return self._hoisted_fields(node, fields.of)
-        # a branch of a CASE is no expression
-        if not has_clock(node) and not isinstance(node, exp.If) and not self.is_of_element(node):
-            return node if is_below_a_day(node) else self.column(node)
+        # a branch of a CASE, and a field of a struct with its name, are no expressions
+        if not has_clock(node) and not isinstance(node, (exp.If, exp.Alias)) and not self.is_of_element(node):
+            return node if is_below_a_day(node) else with_field_name(node, self.column(node))
         if isinstance(node, exp.Case) and node.args.get("this") is None:
             for part, key, within in self.arms(node):  # a condition without the clock still protects from errors
                 part.set(key, within.hoisted(part.args[key]))

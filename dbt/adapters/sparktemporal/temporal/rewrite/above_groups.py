@@ -24,6 +24,7 @@ from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_wi
 from ..sql.names.bind import columns_of, sources_of
 from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import AROUND, grouping_expressions, is_aggregation, is_inside_a_value
+from ..sql.names.projection import with_field_name
 from ..sql.names.scope import Describe, canonical, derived, quote_name, resolve
 from ..sql.text.dialect import conjunction, has_clock, put_in, set_where, shown_as, without
 from ..sql.text.helper_columns import numbered
@@ -189,7 +190,7 @@ class _Moving:
         named, is_key = self._alias(node), self._text(node) in self.keys
         if named is not None and (aliases_first or not is_key):
             if named not in self.above:
-                node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
+                _put(node, self.names[named])
             elif not beside_items:
                 raise Stays
         elif (is_key or isinstance(node, exp.Dot) and self._is_item(node)) and not has_clock(node):
@@ -230,15 +231,20 @@ class _Moving:
         text = self._text(node)
         for item, name in zip(self.items, self.names):
             if self._text(item) == text and name:
-                node.replace(shown_as(exp.column(quote_name(name)), node))
+                _put(node, name)
                 return
         if text not in self.added:
             taken = {name.lower() for name in self.names}
             self.added[text] = (numbered(_COLUMN, len(self.added), taken), node.copy())
-        node.replace(shown_as(exp.column(quote_name(self.added[text][0])), node))
+        _put(node, self.added[text][0])
 
     def _text(self, node: exp.Expr) -> str:
         return canonical(node.unnest(), self.sources)
+
+
+def _put(node: exp.Expr, name: str) -> None:
+    """Put a column of the groups in the place of a node."""
+    node.replace(with_field_name(node, shown_as(exp.column(quote_name(name)), node)))
 
 
 def _without_places(select: exp.Select) -> exp.Select:

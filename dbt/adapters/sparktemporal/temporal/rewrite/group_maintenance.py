@@ -25,6 +25,7 @@ from typing import cast
 
 from sqlglot import exp
 
+from ...errors import Refusal
 from ..sql.functions.calls import aggregate, is_aggregate_call, makes_sessions, nondeterministic, window
 from ..sql.functions.row import Aggregate, Window
 from ..sql.names.bind import sources_of, typed_columns
@@ -211,7 +212,10 @@ class _Taking:
     def _replace_in(self, node: exp.Expr) -> None:
         text = self._canonical(node)
         if text in self.keys and not node.meta.get("mz_own"):
-            node.replace(with_field_name(node, self._column(self.keys[text][0])))
+            try:
+                node.replace(with_field_name(node, self._column(self.keys[text][0])))
+            except Refusal as refusal:
+                raise NoSum(f"of {refusal.found} {refusal.why}") from None
             return
         for child in list(node.iter_expressions()):
             self._replace_in(child)

@@ -19,7 +19,7 @@ from ..predicates.comparisons import conjuncts_of
 from ..sql.names.bind import sources_of
 from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
-from ..sql.names.projection import expand_stars
+from ..sql.names.projection import expand_stars, with_field_name
 from ..sql.names.scope import Describe, column_of, derived, quote_name, row_columns
 from ..sql.text.dialect import (
     has_clock,
@@ -228,7 +228,7 @@ def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers
             if text not in names:
                 names[text] = f"{_COLUMN}{next(numbers)}"
                 inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
-            column.replace(shown_as(column_of(alias, names[text]), column))
+            column.replace(with_field_name(column, shown_as(column_of(alias, names[text]), column)))
         moved.append(rewritten.this)
     return moved
 

@@ -20,7 +20,7 @@ from ..predicates.weakening import Weakened, weaken
 from ..sql.names.bind import columns_of
 from ..sql.names.ctes import visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
-from ..sql.names.projection import pushdown_projections
+from ..sql.names.projection import pushdown_projections, with_field_name
 from ..sql.names.scope import Describe, derived, quote_name, row_columns
 from ..sql.text.dialect import conjunction, fragment, has_clock, put_in, render, set_where, shown_as, without
 from ..sql.text.grammar import VerbatimSpark
@@ -150,7 +150,7 @@ def _below_the_list(
         if text not in there:
             there[text] = next(n for n in (f"{_COLUMN}{i}" for i in numbers) if n not in taken)
             rows.append("expressions", exp.alias_(column.copy(), there[text], quoted=True))
-        column.replace(shown_as(exp.column(quote_name(there[text])), column))
+        column.replace(with_field_name(column, shown_as(exp.column(quote_name(there[text])), column)))
     items = [exp.column(quote_name(name)) for name in names]
     return exp.select(*items).from_(derived(rows, _ROWS)).where(around.this.pop(), copy=False, dialect=VerbatimSpark)
 

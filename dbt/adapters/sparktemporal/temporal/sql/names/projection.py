@@ -88,7 +88,7 @@ def _stored_names(uses: Sequence[_Use], sources: Sources, others: Collection[str
     stored: dict[tuple[int, str], str] = {}
     taken: set[str] = set()
     aliases = {(use.source, use.name, use.alias) for use in uses}
-    for source, name in dict.fromkeys((use.source, use.name) for use in uses):
+    for source, name in dict.fromkeys((use.source, use.name) for use in sorted(uses, key=_may_be_renamed)):
         free = name
         if free.lower() in taken or is_reserved(name):  # such as the columns of `merge_subqueries`
             free = f"{sources[source].name}_{name}"
@@ -164,16 +164,45 @@ def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
 
 
 def with_field_name(old: exp.Expr, new: exp.Expr) -> exp.Expr:
-    """The replacement of an expression. An argument of struct() names a field, so the replacement keeps that name.
+    """The replacement of an expression. A part of a struct names a field, so the replacement keeps that name.
+
+    Raises Refusal for an argument of arrays_zip, whose name no alias keeps.
 
     >>> from ..text.dialect import expression, render
     >>> [render(with_field_name(a, exp.column("k"))) for a in expression("struct(s.a, d.f(b))").expressions]
     ['k AS `a`', 'k AS `col2`']
+    >>> [render(with_field_name(a, exp.column("k"))) for a in expression("(s.a, k)").expressions]
+    ['k AS `a`', 'k']
     """
     above = old.parent
-    if not isinstance(above, exp.Anonymous) or above.name.lower() != "struct":
+    if above is None or not _names_fields(above):
         return new
     place = next(i for i, argument in enumerate(above.expressions) if argument is old)
     is_named = isinstance(old, exp.Column) or isinstance(old, exp.Dot) and not isinstance(old.expression, exp.Func)
     name = old.name if is_named else f"col{place + 1}"
-    return new if isinstance(new, exp.Column) and new.name == name else exp.alias_(new, name, quoted=True)
+    if isinstance(new, exp.Column) and new.name == name:
+        return new
+    if above.name.lower() == _ZIPS:
+        raise Refusal(
+            "ST383",
+            fragment(above),
+            "its fields have the names of its arguments, and these columns would have others",
+            "the call as a column of a derived table",
+        )
+    return exp.alias_(new, name, quoted=True)
+
+
+_ZIPS = "arrays_zip"
+
+
+def _names_fields(node: exp.Expr) -> bool:
+    """Whether the parts of an expression name the fields of its value."""
+    if isinstance(node, exp.Tuple):  # in the sets of a GROUP BY it is no value
+        return not isinstance(node.parent, (exp.GroupingSets, exp.Rollup, exp.Cube))
+    return isinstance(node, exp.Anonymous) and node.name.lower() in ("struct", _ZIPS)
+
+
+def _may_be_renamed(use: _Use) -> bool:
+    """False for an argument of arrays_zip, which keeps its name only where the stored column has it."""
+    above = use.column.parent
+    return not (isinstance(above, exp.Anonymous) and above.name.lower() == _ZIPS)
