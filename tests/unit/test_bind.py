@@ -17,6 +17,7 @@ from support.typed import Columns
 TABLES: dict[str, Columns] = {
     "SELECT * FROM s.t": [("id", "int"), ("k", "string"), ("v", "int"), ("at", "timestamp")],
     "SELECT * FROM s.u": [("x", "bigint"), ("K", "string"), ("id", "bigint")],
+    "SELECT * FROM s.w": [("at", "timestamp"), ("s", "struct<a:int,r:struct<B:int,b2:int>>"), ("r", "map<int,int>")],
 }
 #: a query -> its columns, "" for a type that only Spark knows; None: Spark is asked about the whole query
 FOUND: dict[str, str | None] = {
@@ -33,6 +34,8 @@ FOUND: dict[str, str | None] = {
     "select * except (v, AT) from s.t left semi join s.u on u.id = t.id": "id int, k string",
     "select id as x from s.t union all select id from s.u order by x limit 3": "x bigint",
     "select k from s.t except select K from s.u": "k string",
+    "select s.*, w.s.r.*, s.* except (r), s.r.B as x from s.w": "a , r , B , b2 , a , x ",
+    "select r.* from s.w": None,
     "select k, null as n from s.t union all select null, at from s.t": "k string, n timestamp",
     "select k, null as n from s.t union all select null as k, window(at, '1 hour') as w from s.t": "k string, "
     "n struct<start:timestamp,end:timestamp>",

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from ....errors import Refusal
 from ..functions.calls import starts_with_unit
+from ..spark.type_rules import struct_fields
 from ..text.dialect import fragment, has_other_parts, quote, render
 
 #: (name, type as Spark calls it) of each column
@@ -89,12 +90,35 @@ def star_of(item: exp.Expr) -> exp.Star | None:
 def shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Column]:
     """The columns that an item with a star shows. Raises Refusal where the columns are not known."""
     left_out = star.args.get("except_") or []
-    columns = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
+    columns = _fields(item, sources)
+    if columns is None:
+        starred = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
+        columns = None if starred is None else [column_of(source, name) for source, name in starred]
     plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
     if columns is None or has_other_parts(star, ("except_",)) or not plain:
         raise Refusal("ST315", fragment(item), "which columns these are is not known here", "the names of the columns")
     names = {name.name.lower() for name in left_out}
-    return [column_of(source, name) for source, name in columns if name.lower() not in names]
+    return [column for column in columns if column.name.lower() not in names]
+
+
+def _fields(item: exp.Expr, sources: Sources) -> list[exp.Column] | None:
+    """The fields that the star of a struct shows (`s.*`); None for another star."""
+    if not isinstance(item, exp.Column) or any(source.name.lower() == item.table.lower() for source in sources):
+        return None
+    path = item.parts[:-1]
+    found = resolve(_column(path), sources)
+    fields = None
+    if found is not None:
+        source, name, parts = found
+        fields = struct_fields(sources[source].types.get(name, ""), [part.name for part in path[parts:]])
+    if fields is None:
+        raise Refusal("ST315", fragment(item), "which columns these are is not known here", "the names of the columns")
+    return [_column([*path, quote_name(field)]) for field in fields]
+
+
+def _column(parts: Sequence[exp.Expr]) -> exp.Column:
+    """A column by the parts of its name, four at most."""
+    return exp.Column(**dict(zip(("this", "table", "db", "catalog"), (part.copy() for part in reversed(parts)))))
 
 
 def column_of(source: str, name: str) -> exp.Column:

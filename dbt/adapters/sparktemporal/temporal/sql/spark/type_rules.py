@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import cast
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from ..functions.calls import starts_with_unit
 from ..functions.types import Rule, rule_of
@@ -135,6 +137,29 @@ def inner(kind: str | None, field: str) -> str | None:
         found = [f.args["kind"] for f in read.expressions if f.name.lower() == field.lower()]
         return in_words(found[0]) if len(found) == 1 else None
     return None if field else in_words(read.expressions[-1])
+
+
+def struct_fields(kind: str, path: Sequence[str]) -> list[str] | None:
+    """The names of the fields of a struct, or of the struct at a path of fields in it; None where they are not known.
+
+    >>> struct_fields("struct<b:int,C:struct<D:decimal(3,1)>>", []), struct_fields("struct<C:struct<D:int>>", ["c"])
+    (['b', 'C'], ['D'])
+    >>> struct_fields("array<int>", []), struct_fields("struct<a b:int>", [])
+    (None, None)
+    """
+    if not kind.startswith("struct<"):
+        return None
+    with suppress(SqlglotError):
+        read: exp.Expr = exp.DataType.build(kind, dialect="spark")
+        for name in path:
+            fields = [field for field in read.expressions if field.name.lower() == name.lower()]
+            if len(fields) != 1:
+                return None
+            read = fields[0].args["kind"]
+        names = [field.name for field in read.expressions if isinstance(field, exp.ColumnDef)]
+        if names and all(re.fullmatch(r"\w+", name) for name in names):
+            return names
+    return None
 
 
 def _of_cast(node: exp.Expr, types: Types) -> str | None:
