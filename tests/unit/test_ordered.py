@@ -75,6 +75,8 @@ OTHERS = [
     # texts of more than ten characters
     "concat(year(x), case when month(x) < 7 then '2' else '1' end, "
     "case when month(x) < 7 then 'aaaaaaaaaaaaaaa' else 'bbbbbbbbbbbbbbb' end)",
+    # `||` binds like `+`: a sum
+    "year(x) || month(x) + 10",
     # functions of users; empty texts
     "integer(year(x))", "text(year(x))", "year(x) + int(left(date_format(x, 'yyyy'), 0))",
     "replace(date_format(x, '-'), '-')", "lpad(date_format(x, ''), 2, '0')",

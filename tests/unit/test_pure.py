@@ -27,7 +27,7 @@ from dbt.adapters.sparktemporal.temporal.predicates import bounds
 from dbt.adapters.sparktemporal.temporal.rewrite.core import with_operands
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
 from dbt.adapters.sparktemporal.temporal.sql.spark import same_query
-from dbt.adapters.sparktemporal.temporal.sql.text.dialect import mz_now_spans, parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, mz_now_spans, parse, render
 from support.instants import DAY
 from support.typed import by_text, over_timestamps
 
@@ -596,3 +596,19 @@ def test_instants(value: object, ms: int) -> None:
 def test_instants_print_beyond_the_calendar() -> None:
     assert format_instant(2**62) == "4611686018427387904 ms since the epoch"
     assert format_instant(-1) == "1969-12-31 23:59:59.999 UTC"
+
+
+#: an expression -> the same, with parentheses as Spark's operators bind
+BOUND = {
+    "a || b + c": "(a || b) + c",
+    "a - b || c * d": "(a - b) || (c * d)",
+    "a || b collate utf8_lcase = c": "(a || (b collate utf8_lcase)) = c",
+}
+
+
+@pytest.mark.parametrize("text", BOUND)
+def test_operators_bind_as_in_spark(text: str) -> None:
+    bound = expression(BOUND[text])
+    for around in list(bound.find_all(exp.Paren)):
+        around.replace(around.this)
+    assert expression(text) == bound

@@ -118,6 +118,20 @@ class VerbatimSpark(Spark):
             """Whether `TABLE` begins the query `TABLE s.t`. Before any word but a name, `TABLE` is a name itself."""
             return bool(super()._is_table_query()) and self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
+        # `||` binds like `+`, and COLLATE closer than any operator
+        TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {
+            **{token: of for token, of in SparkParser.TERM.items() if of is not exp.Collate},
+            TokenType.DPIPE: exp.DPipe,
+        }
+
+        def _parse_factor_operand(self) -> exp.Expr | None:
+            this = super()._parse_factor_operand()
+            while self._match(TokenType.COLLATE):
+                names = self._parse_csv(self._parse_id_var, sep=TokenType.DOT)
+                name = exp.var(".".join(part.name for part in names))
+                this = self.expression(exp.Collate(this=this, expression=name))
+            return this
+
         # a comma between tables stays a comma, and a join without a condition has none: Spark's plans are others
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         ADD_JOIN_ON_TRUE = False
