@@ -167,7 +167,8 @@ LITERALS = {
     "and k not like '\\%'",
     "numbers": "select id, 1L + v as a, 2S as b, 3Y as c, 1.50BD as d, 1e3 as e, .5 as f, 1F as g, 1.5e-3D as h, "
     "-128Y as i, 12345678901234567890 as j from {t} where {w} and v < 7L and v <> 1e3BD",
-    "intervals": "select id, ts + interval '1 day -2 hours' as a, ts - interval '1-2' year to month as b from {t} "
+    "intervals": "select id, ts + interval '1 day -2 hours' as a, ts - interval '1-2' year to month as b, "
+    "ts + interval 1 hour + 2 * interval -3 minutes as c from {t} "
     "where mz_now() < due + interval '00:01.5' minute to second and mz_now() - interval 1 minute -59 seconds >= ts",
     "instants": "select id, date'2024-3-1' as a, timestamp_ntz'2024-03-01 12:00:05' < due as b from {t} where {w} "
     "and ts >= timestamp_ltz'2024-03-01 11:00:00+00:00' and mz_now() >= timestamp_ntz\"2024-03-01 12:00:07\"",

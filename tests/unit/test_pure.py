@@ -603,6 +603,9 @@ BOUND = {
     "a || b + c": "(a || b) + c",
     "a - b || c * d": "(a - b) || (c * d)",
     "a || b collate utf8_lcase = c": "(a || (b collate utf8_lcase)) = c",
+    "ts + interval 1 day + 2 * n": "(ts + (interval 1 day)) + (2 * n)",
+    "ts - interval -1 day - '2' * n": "(ts - (interval -1 day)) - ('2' * n)",
+    "ts + interval 1 day 2 hours + 3 * n": "(ts + (interval 1 day 2 hours)) + (3 * n)",
 }
 
 

@@ -106,8 +106,14 @@ class VerbatimSpark(Spark):
             self, require_interval: bool = True, parse_function_unit: bool = True
         ) -> exp.Add | exp.Interval | None:
             """Parse an interval of several units as one literal, like Spark. sqlglot's sum is wrong after a minus."""
-            first = self._curr
+            first, at = self._curr, self._index
             found = literals.interval(self) or super()._parse_interval(require_interval, parse_function_unit)
+            if isinstance(found, exp.Add):  # `interval 1 day + 2 * x` is no interval of two units
+                self._retreat(at)
+                self._match(TokenType.INTERVAL)
+                number = self._parse_primary() or self._parse_unary()
+                assert number is not None  # there was an interval
+                found = self._parse_interval_span(number, parse_function_unit=parse_function_unit)
             if isinstance(found, exp.Interval):
                 found.meta.update(start=first.start, end=self._prev.end)  # its number has no place
             return found
