@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from contextlib import nullcontext
 
 import pytest
 from sqlglot import exp
@@ -11,7 +12,7 @@ from sqlglot import exp
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.lengths import is_below_a_day, milliseconds
-from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import DAYS, MOVED, NONE, OTHER, side
+from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import DAYS, MOVED, NONE, OTHER, Unlistable, side
 from dbt.adapters.sparktemporal.temporal.predicates.moving import Moving
 from dbt.adapters.sparktemporal.temporal.predicates.ordered import ordered
 from dbt.adapters.sparktemporal.temporal.predicates.reach import readings
@@ -140,6 +141,29 @@ def test_so_does_an_if_wherever_it_stands() -> None:
         assert "IF(" not in render(found.predicate), around
     months = condition(expression("if(b > mz_now(), mz_now() + make_ym_interval(0, k) < if(k = 1, c, d), c)"))
     assert all(re.fullmatch(r"`mz_s\d+`", render(step.other)) for step in months.steps) and months.steps
+
+
+THIS_MONTH = "y = year(mz_now()) and m = month(mz_now())"
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        (THIS_MONTH, True), (f"not ({THIS_MONTH})", False), (f"not (not ({THIS_MONTH}))", True),
+        (f"b or k = 1 and {THIS_MONTH}", True), (f"({THIS_MONTH}) is true", True),
+        (f"({THIS_MONTH}) is not true", True), (f"({THIS_MONTH}) is false", False),
+        (f"({THIS_MONTH}) is null", False), (f"({THIS_MONTH}) <=> b", False),
+        (f"coalesce({THIS_MONTH}, b)", False), (f"if({THIS_MONTH}, not b, k = 1)", True),
+        (f"not if({THIS_MONTH}, not b, k = 1)", True), (f"not if(b, k = 1, {THIS_MONTH})", False),
+        (f"case when {THIS_MONTH} then 1 else 2 end = k", True), (f"not (b and {THIS_MONTH} and k > 3)", False),
+        (f"not ({THIS_MONTH.replace('y =', 'y <=>')})", True),
+        ("not ((y, m) = (year(mz_now()), month(mz_now())))", True),
+    ],
+)  # fmt: skip
+def test_a_month_is_listed_by_its_year_where_a_null_is_as_good_as_false(text: str, listed: bool) -> None:
+    """Where the year is NULL, `not (…)` holds in all months but one, year after year."""
+    with nullcontext() if listed else pytest.raises(Unlistable, match="month of the clock"):
+        condition(expression(text))
 
 
 def test_forty_ors_are_linear() -> None:

@@ -26,7 +26,7 @@ from .comparisons import Comparison
 from .elements import Variable
 from .grid import Grid
 from .lengths import is_below_a_day
-from .logic import TRUTHS, PredicateVisitor, is_null, legs_of, parts_of, values_of
+from .logic import TRUTHS, PredicateVisitor, is_boolean, is_null, legs_of, parts_of, values_of
 from .monotonicity import NONE, Side, Unlistable, is_side, side
 from .periods_between import period_changes
 from .row_expressions import RowExpressions, written
@@ -122,6 +122,8 @@ class _Analysis(PredicateVisitor[None]):
     rows: RowExpressions = field(default_factory=RowExpressions)
     edges: list[Edge] = field(default_factory=list)
     steps: list[MonotoneComparison] = field(default_factory=list)
+    #: whether FALSE and NULL of the node count alike
+    alike: bool = True
 
     def of(self, predicate: exp.Expr) -> Condition:
         self.visit(predicate)
@@ -134,11 +136,11 @@ class _Analysis(PredicateVisitor[None]):
             return
         if legs := legs_of(node):
             for left, right in legs:
-                self._leg(node, left, right)
+                replace(self, alike=False)._leg(node, left, right)
             for value in values_of(node):  # of a CASE that compares
-                self.visit(value)
+                self.visit(value, inverted)
         elif isinstance(node, exp.And):
-            self._conjunction(parts_of(node))
+            replace(self, alike=self.alike and not inverted)._conjunction(parts_of(node))
         else:
             super().visit(node, inverted)
 
@@ -152,24 +154,32 @@ class _Analysis(PredicateVisitor[None]):
         _refuse_uncompared(node)
         variable = Variable.of(node)
         if variable is not None:
-            replace(self, rows=self.rows.in_lambda(node, variable)).visit(node.expressions[1].this)
+            replace(self, rows=self.rows.in_lambda(node, variable), alike=False).visit(node.expressions[1].this)
             return
+        of_parts = replace(self, alike=isinstance(node, exp.Is) and is_boolean(node.expression, True))
         for child in node.iter_expressions():
-            self.visit(child)
+            of_parts.visit(child)
+
+    def is_true(self, node: exp.Expr) -> None:
+        replace(self, alike=True).visit(node.this)
 
     def branches(self, node: exp.If | exp.Case, inverted: bool) -> None:
+        alike = self.alike and not inverted
         for part, key, rows in self.rows.arms(node):
-            replace(self, rows=rows).visit(part.args[key])
+            replace(self, rows=rows, alike=alike or key == "this").visit(part.args[key])
 
     def _conjunction(self, parts: list[exp.Expr]) -> None:
         """Record one step for each sequence of parts, such as a year and a month (see `together`).
 
-        A part in no sequence is recorded by itself; so is a part of a sequence whose own changes can be listed.
+        A part in no sequence is recorded by itself; so is a part of a sequence whose own changes can be listed. Where
+        the year is NULL, the conjunction is FALSE in each month that differs, and NULL in the others, for ever. So a
+        sequence counts where FALSE and NULL are alike, or where no part but the last can make it NULL.
         """
         found: set[int] = set()
         for clock, other, places in sequences(parts):
-            self._step(side(clock), clock, other)
-            found |= set(places)
+            if self.alike or all(isinstance(parts[place], exp.NullSafeEQ) for place in places[:-1]):
+                self._step(side(clock), clock, other)
+                found |= set(places)
         for place, part in enumerate(parts):
             if place not in found or is_listable(part):
                 self.visit(part)
