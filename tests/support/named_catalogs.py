@@ -126,7 +126,7 @@ def plain(folder: Path) -> dict[str, str]:
         # a session remembers the files of tables there, and REFRESH TABLE does not make it forget them
         "spark.sql.filesourceTableRelationCacheSize": "0",
     }
-    for name in (PLAIN, TABLES_ALONE, *LACKING):
+    for name in (PLAIN, FILES, *LACKING):
         (folder / name).mkdir(exist_ok=True)
         conf |= {
             f"spark.sql.catalog.{name}": "FolderCatalog",
