@@ -9,7 +9,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from dbt.adapters.sparktemporal.temporal.sql.names.bind import columns_of, typed_columns
+from dbt.adapters.sparktemporal.temporal.sql.names.bind import columns_of, refuse_other_case, typed_columns
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from support.given_types import BY_SESSION, KNOWN, ORDERS, UNKNOWN
 from support.typed import Columns
@@ -72,6 +72,26 @@ def test_columns(sql: str) -> None:
     assert render(query) == render(parse(sql))
     is_whole = all(kind for _, kind in columns_of(query, describe))
     assert typed_columns(query, describe) == (columns_of(query, describe) if is_whole else [("of_spark", "int")])
+
+
+#: a query -> the name in it that is not what it means here, in a session in which case tells names apart; "" for none
+OTHER_CASE = {
+    "select upper(k) as K, count(*) as n from s.t group by K": "K",
+    "select 5 as V, V + 1 as w from s.t": "V",
+    "select T.id from s.t as T join s.u as t on T.id = t.id": "t.id",
+    "with a as (select id as ID, AT as x from s.t) select ID, a.ID from a": "AT",
+    "with a as (select id as ID from s.t) select ID, a.ID, day(at) as Day, datediff(DAY, at, at) as n from a, s.t": "",
+    "select t.k, u.K, x as X from s.t join s.u on k = K": "K",
+}
+
+
+@pytest.mark.parametrize("sql", OTHER_CASE)
+def test_names_in_other_case(sql: str) -> None:
+    try:
+        refuse_other_case(parse(sql), lambda query: TABLES[render(query)])
+        assert OTHER_CASE[sql] == ""
+    except Refusal as refusal:
+        assert refusal.found == OTHER_CASE[sql]
 
 
 @pytest.mark.parametrize("expression", [*KNOWN, *BY_SESSION, *UNKNOWN])

@@ -31,10 +31,11 @@ from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.model import Model
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
+from ..temporal.sql.names.bind import refuse_other_case
 from ..temporal.sql.names.parsed_model import ParsedModel
 from ..temporal.sql.spark import plans, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
-from ..temporal.sql.spark.settings import ZONE, is_ansi
+from ..temporal.sql.spark.settings import CASE, ZONE, is_ansi, is_on
 from ..temporal.sql.text import literals
 from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_spans, render, without_end
 from .searches import SessionZone, typed_condition
@@ -70,6 +71,8 @@ def understand(
     text, clocks = put_mz_now(sql)
     parsed = ParsedModel.of(text, puts_of(sql))
     refuse_qualify(parsed.tree)
+    if is_on(settings.get(CASE, "")):
+        refuse_other_case(parsed.tree, describe)
     names = names_of(parsed.tree, describe, lambda: _instants(warehouse, text, old))
     kept = partial(_understand, warehouse, describe, parsed, clocks, settings, version, as_of, old, names)
     model = kept({})

@@ -14,9 +14,11 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from ....errors import Refusal
+from ..spark.errors import SparkError
+from ..spark.settings import CASE
 from ..text.dialect import expression, fragment, has_clock, has_other_parts, mz_now_calls
 from ..text.identifiers import folded
-from .ctes import inside, is_recursive, with_ctes
+from .ctes import inside, is_recursive, visible_ctes, with_ctes
 from .linear import only_filters
 from .scope import Columns, Describe, Source, Sources, around, quote_name, resolve, shown_by, star_of
 from .types import field_type, type_of
@@ -43,6 +45,39 @@ def typed_columns(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] 
     """The columns of a query with all types."""
     found = Binding(describe).columns(query, ctes)
     return found if found and all(kind for _, kind in found) else _asked(query, describe, ctes)
+
+
+def refuse_other_case(tree: exp.Query, describe: Describe) -> None:
+    """Refuse a name that Spark does not take for what it means here, in a session in which case tells names apart.
+
+    select upper(k) as K, count(*) as n from t group by K      Spark groups by the item, and this module finds `t.k`
+    """
+    for select in tree.find_all(exp.Select):
+        if not select.args.get("from_"):
+            continue
+        try:
+            sources = Binding(describe).sources(select, visible_ctes(select))
+            columns = [column for column in select.find_all(exp.Column) if column.find_ancestor(exp.Select) is select]
+            other = next((column for column in columns if _is_in_other_case(column, sources)), None)
+        except (Refusal, SparkError):  # the columns of a source are not known: a later step tells
+            continue
+        if other is not None:
+            raise Refusal(
+                "ST384",
+                fragment(other),
+                f"with {CASE} another name of these letters is meant, and dbt-sparktemporal takes both for one",
+                "names that differ in more than case",
+            )
+
+
+def _is_in_other_case(column: exp.Column, sources: Sources) -> bool:
+    """Whether a name means a column, or a source, that is spelled in another case."""
+    found = resolve(column, sources)
+    if found is None:
+        return False
+    source, name, parts = found
+    is_other_source = parts == 2 and column.parts[0].name != sources[source].name
+    return is_other_source or column.parts[parts - 1].name != name
 
 
 def _asked(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE]) -> Columns:
