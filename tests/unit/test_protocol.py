@@ -299,7 +299,7 @@ def test_what_a_run_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The product's loop: the run of the commit at each look -> the runs whose states are published."""
     texts: Any = SimpleNamespace(live=None, is_table=False, warehouse=None, target=ModelRelations("`s`", "m"))
     monkeypatch.setattr(commits, "run_of", lambda text: text)
-    monkeypatch.setattr(commits, "state_of", lambda warehouse, target, text: SimpleNamespace(run=text))
+    monkeypatch.setattr(commits, "state_of", lambda warehouse, target, live: SimpleNamespace(run=live.text))
 
     def published(run: str | None, *looks: str | None) -> list[str]:
         left = iter(looks)

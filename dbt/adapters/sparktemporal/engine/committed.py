@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..errors import Explained
@@ -30,19 +30,21 @@ def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[
 
 def state_of(warehouse: Warehouse, target: ModelRelations, live: ViewInfo) -> State:
     """The state in the text of a live view, or in the table that the text names."""
-    schema = ".".join(map(quote, schema_of_model(live, target, warehouse.catalog())))
+    named = identifiers.parts(target.schema)
+    schema = ".".join(map(quote, schema_of_model(live, warehouse.catalog(), named[:-1]) or named))
     state = extract(live.text, target.model, lambda table: _packed(warehouse, f"{schema}.{quote(table)}"))
     return replace(state, schema=schema)
 
 
-def schema_of_model(live: ViewInfo, target: ModelRelations, catalog: str) -> list[str]:
+def schema_of_model(live: ViewInfo, catalog: str, otherwise: Sequence[str] = ()) -> list[str]:
     """The schema of a commit's tables, by its parts, with its catalog where that is not the current one (`catalog`).
 
     A run names the schema without its own current catalog. There a view looks the name up, wherever the view itself is.
+    otherwise: the catalog if the view does not tell it. Returns [] for an unknown schema.
     """
-    parts = identifiers.parts(schema_of(live.text)) or identifiers.parts(target.schema)
+    parts = identifiers.parts(schema_of(live.text))
     if len(parts) == 1:
-        parts = [*(live.namespace[:1] or identifiers.parts(target.schema)[:-1]), *parts]
+        parts = [*(live.namespace[:1] or otherwise), *parts]
     return identifiers.within([*parts, ""], catalog)[:-1]
 
 

@@ -60,11 +60,11 @@ def refuse_others(warehouse: Warehouse, target: ModelRelations) -> None:
     live = views.find("__live")
     if live is None or not is_commit(live.text, target.model):
         raise ForeignRelation(views.target.name(suffix), target.model)
-    if (owner := _other_owner(warehouse, target, live, views.target)) is not None:
+    if (owner := _other_owner(warehouse, target, live)) is not None:
         raise Refusal(
             "ST201",
             f"{target.model} in the schema {target.plain_schema} and {target.model} in the schema "
-            f"{owner}, both with a view {views.target.name('__live')}, by views_in of the profile",
+            f"{owner or 'unknown'}, both with a view {views.target.name('__live')}, by views_in of the profile",
             f"the temporal_view {target.model} has a relation of that name, and each would replace the other's "
             "(names are compared without case)",
             "another views_in for this target, or another name or alias for one of the models. If that model is gone: "
@@ -72,10 +72,10 @@ def refuse_others(warehouse: Warehouse, target: ModelRelations) -> None:
         )
 
 
-def _other_owner(warehouse: Warehouse, target: ModelRelations, live: ViewInfo, views: ModelRelations) -> str | None:
-    """The schema of the model whose commit a view shows, None if that is `target`. views: the relations elsewhere."""
+def _other_owner(warehouse: Warehouse, target: ModelRelations, live: ViewInfo) -> str | None:
+    """The schema of the model whose commit a view shows, "" for an unknown one; None if that model is `target`."""
     catalog = warehouse.catalog()
-    owner, own = dotted(schema_of_model(live, views, catalog)), within([*parts(target.schema), ""], catalog)[:-1]
+    owner, own = dotted(schema_of_model(live, catalog)), within([*parts(target.schema), ""], catalog)[:-1]
     return None if folded(owner) == folded(dotted(own)) else owner
 
 
@@ -113,7 +113,7 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     live = views.find("__live") if views is not None else None
     if views is None or live is None or not is_commit(live.text, target.model):
         return []
-    if _other_owner(warehouse, target, live, views.target) is not None:
+    if _other_owner(warehouse, target, live) is not None:
         return []
     return [
         Statement("a view for readers", f"DROP VIEW IF EXISTS {views.target.name(suffix)}")
