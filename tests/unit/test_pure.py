@@ -24,6 +24,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.input_state import RowsFingerprin
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed, extract
 from dbt.adapters.sparktemporal.temporal.predicates import bounds
+from dbt.adapters.sparktemporal.temporal.rewrite.clock_casts import resolve_clock_casts
 from dbt.adapters.sparktemporal.temporal.rewrite.core import with_operands
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
 from dbt.adapters.sparktemporal.temporal.sql.spark import same_query
@@ -615,3 +616,12 @@ def test_operators_bind_as_in_spark(text: str) -> None:
     for around in list(bound.find_all(exp.Paren)):
         around.replace(around.this)
     assert expression(text) == bound
+
+
+def test_what_is_around_a_cast_to_the_clock_stays_as_written() -> None:
+    """Spark's plans of this text and of its tree are compared: `-1::string` is '-1' to Spark."""
+    written = "select id from t where mz_now() < CAST( (v) as MZ_TIMESTAMP ) -- c\n and mz_now() >= t.v::mz_timestamp"
+    assert resolve_clock_casts(f"{written} and k <> -1::string", lambda query: [("x", "int")]) == (
+        "select id from t where mz_now() < CAST((v) AS BIGINT) -- c\n and mz_now() >= CAST(t.v AS BIGINT)"
+        " and k <> -1::string"
+    )

@@ -17,7 +17,9 @@ from ..sql.names.linear import over_rows_of
 from ..sql.names.parsed_model import distinct_ctes
 from ..sql.names.scope import Describe
 from ..sql.spark.timestamps import as_written
-from ..sql.text.dialect import expression, fragment, parse, render
+from ..sql.text.dialect import expression, fragment, parse, place_of, render
+from ..sql.text.quotes import Text, mark
+from ..sql.text.splices import spliced
 
 _CONVERSIONS = {
     "timestamp": "unix_millis({})",
@@ -38,10 +40,12 @@ def resolve_clock_casts(sql: str, describe: Describe, local_timestamps: bool = F
     """
     if "mz_timestamp" not in sql.lower():
         return sql
-    tree = as_written(parse(sql)) if local_timestamps else parse(sql)
-    if _first(tree) is None:
-        return sql
-    while (cast := _first(tree)) is not None:
+    while True:
+        tree = as_written(parse(sql)) if local_timestamps else parse(sql)
+        mark(tree, Text(sql))
+        cast = _first(tree)
+        if cast is None:
+            return sql
         spark_type = _type_of(cast, (_first(distinct_ctes(tree.copy())) or cast).find_ancestor(exp.Select), describe)
         base = "decimal" if spark_type.startswith("decimal") else spark_type
         if base not in _CONVERSIONS:
@@ -51,7 +55,18 @@ def resolve_clock_casts(sql: str, describe: Describe, local_timestamps: bool = F
                 f"{spark_type.upper()} does not convert to the clock",
                 "a TIMESTAMP, DATE, TIMESTAMP_NTZ, an integer or a DECIMAL",
             )
-        cast.replace(expression(_CONVERSIONS[base].format(render(cast.this))))
+        sql = _put(sql, tree, cast, _CONVERSIONS[base])
+
+
+def _put(sql: str, tree: exp.Expr, cast: exp.Cast, conversion: str) -> str:
+    """The text with a conversion in the place of a cast.
+
+    What is around stays as written, so that `same_query.check` compares it with the tree.
+    """
+    put, place = conversion.format(render(cast.this)), place_of(cast)
+    if place is not None:
+        return spliced(sql, [(*place, put)])
+    cast.replace(expression(put))
     return render(tree)
 
 

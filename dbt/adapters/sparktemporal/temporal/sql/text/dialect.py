@@ -137,6 +137,13 @@ def fragment(node: exp.Expr) -> str:
     return shortened(found or printed)
 
 
+def place_of(node: exp.Expr) -> tuple[int, int] | None:
+    """The offsets [start, end) of an expression in the text that its names were `mark`ed with; None where unknown."""
+    printed = f"SELECT {render(node)}"
+    found = quotes.place_of(node, lambda piece: _printed(f"SELECT {piece}") == printed)
+    return None if found is None else found[1:]
+
+
 def _is_query(piece: str) -> bool:
     return piece.lower().startswith(("select", "with")) and _printed(piece) != ""
 

@@ -66,6 +66,12 @@ def quote_of(node: exp.Expr, is_same: Callable[[str], bool]) -> str | None:
 
     is_same: whether a piece reads as the tree.
     """
+    found = place_of(node, is_same)
+    return None if found is None else found[0].written(*found[1:])
+
+
+def place_of(node: exp.Expr, is_same: Callable[[str], bool]) -> tuple[Text, int, int] | None:
+    """The text, and the offsets [start, end) of its piece that reads as a tree; None where there is none."""
     places = [found.meta for found in node.walk() if _TEXT in found.meta]
     if len({id(place[_TEXT]) for place in places}) != 1:
         return None
@@ -79,7 +85,7 @@ def quote_of(node: exp.Expr, is_same: Callable[[str], bool]) -> str | None:
         if first >= before and last + after < len(tokens) and _is_closed(piece):
             start, end = piece[0].start, piece[-1].end + 1
             if is_same(text.sql[start:end]):
-                return text.written(start, end)
+                return text, start, end
     return None
 
 
