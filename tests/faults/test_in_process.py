@@ -100,6 +100,31 @@ def crash(written: Project, statements: Iterable[int], monkeypatch: pytest.Monke
     return crashed
 
 
+@pytest.mark.parametrize("what", ["a kill", pytest.param("a drop", marks=pytest.mark.landing)])
+def test_the_view_has_the_types_of_the_commit(written: Project, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view casts to the types that it was made with: it is made again also where no run remembers these."""
+    written.sql("CREATE TABLE {s}.typed USING parquet AS SELECT id, id + 0.75 AS a, CAST(id AS INT) AS b FROM range(2)")
+    text = "select {} as v from {}.typed where mz_now() >= timestamp_millis(id)"
+    written.model("m", text.format("b", written.schema))
+    written.run(now=T0)
+    written.model("m", text.format("a", written.schema))
+    if what == "a drop":
+        written.sql("DROP VIEW {s}.m__live")
+    else:
+        original = SparkTemporalConnectionManager.add_query
+
+        def killed(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+            if "ALTER VIEW" in sql and "`m` AS" in sql:
+                raise RuntimeError("the process is gone")
+            return original(self, sql, *args, **kwargs)
+
+        monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", killed)
+        assert "the process is gone" in written.run(now=T0 + 1000, check=False).text
+        monkeypatch.undo()
+    written.run(now=T0 + 2000)
+    assert written.rows("SELECT CAST(v AS STRING) FROM {s}.m ORDER BY v") == [("0.75",), ("1.75",)]
+
+
 def test_lock_of_a_living_rival(written: Project) -> None:
     now = int(time.time() * 1000)
     lock(written, "elsewhere 4711 99", now - 90_000)

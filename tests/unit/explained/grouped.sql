@@ -75,7 +75,7 @@ FROM (
 
 -- the view
 CREATE VIEW `schema`.`m` (`customer`, `n`, `total`) AS
-SELECT `customer`, `n`, `total` FROM `schema`.`m__live`;
+SELECT /* mz_columns: a5cd454ee7cb */ `customer`, `n`, `total` FROM `schema`.`m__live`;
 
 -- the updates, readable
 CREATE VIEW `schema`.`m__diffs` AS

@@ -50,7 +50,7 @@ FROM (
 
 -- the view
 CREATE VIEW `schema`.`m` (`id`, `at`) AS
-SELECT `id`, `at` FROM `schema`.`m__live`;
+SELECT /* mz_columns: 5106f9436534 */ `id`, `at` FROM `schema`.`m__live`;
 
 -- the updates, readable
 CREATE VIEW `schema`.`m__diffs` AS

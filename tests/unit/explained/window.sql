@@ -50,7 +50,7 @@ FROM (
 
 -- the view
 CREATE VIEW `schema`.`m` (`id`, `amount`) AS
-SELECT `id`, `amount` FROM `schema`.`m__live`;
+SELECT /* mz_columns: 624ea698b8cb */ `id`, `amount` FROM `schema`.`m__live`;
 
 -- the updates, readable
 CREATE VIEW `schema`.`m__diffs` AS

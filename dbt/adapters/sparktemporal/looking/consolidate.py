@@ -102,7 +102,7 @@ def _published(views: StandingViews, commit: Commit, new: State) -> Iterator[Sta
         target, readable = commit.texts.target, commit.texts.updates(state.cores, state.schema)
         if commit.texts.is_table:
             assert live is not None
-            return outside_views.publish(views.warehouse, target, state, live.text, readable, None, Docs(), False)
+            return outside_views.publish(views.warehouse, target, state, live.text, readable, None, Docs())
         updates = views.changed("the updates, readable", "__diffs", readable, like=live)
         return [*updates, *at_function.publish(views.warehouse, target, state, state.at_function, True)]
 

@@ -88,7 +88,7 @@ def _statements(model: Model, target: ModelRelations, state: State) -> Iterator[
         yield Statement(f"{core.name}: a chain", store_of(core).create(target.table(chain.table), rows, using))
     text = view_sql.live_view(state)
     yield Statement("commit, with the state in a comment", f"CREATE VIEW {target.name('__live')} AS\n{text}")
-    yield from published_view.publish(target, state.columns, Docs(), None, False)
+    yield from published_view.publish(target, state.columns, Docs(), None)
     updates = readable_updates.as_updates(state.cores, state.schema)
     yield Statement("the updates, readable", f"CREATE VIEW {target.name('__diffs')} AS\n{updates}")
     yield Statement("the lock is given back", f"DROP TABLE {lock}")

@@ -79,7 +79,7 @@ def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: b
         state = read_state(warehouse, target, there) if live is not None and live.rewrite != UPDATE else None
         if state is None:  # of a commit in a table the views are elsewhere, where nothing has touched them
             return Replaced()
-        return Replaced(published_view.publish(target, state.columns, docs, None, False))
+        return Replaced(published_view.publish(target, state.columns, docs, None))
     if failed or is_thin(warehouse, target):
         return Replaced()
     return Replaced(drop(warehouse, target), is_dropped=True)

@@ -87,7 +87,6 @@ def publish(
     updates: str,
     late: str | None,
     docs: Docs,
-    retyped: bool,
 ) -> list[Statement]:
     """The statements that bring the views up to date.
 
@@ -96,13 +95,12 @@ def publish(
     | text | the text of the commit |
     | updates | the text of `<model>__diffs` |
     | late | the text of `<model>__late`; None for no change, or for no view where the state has no late rows |
-    | retyped | whether a column has another type than before |
     """
     views = _standing(warehouse, target)
     if views is None:
         return []
     steps = views.changed("the commit, for readers", "__live", text, mark=False)
-    steps += published_view.publish(views.target, state.columns, docs, views.find(), retyped)
+    steps += published_view.publish(views.target, state.columns, docs, views.find())
     steps += views.changed("the updates, readable", "__diffs", updates)
     return steps if late is None and state.late is not None else steps + views.late(late)
 

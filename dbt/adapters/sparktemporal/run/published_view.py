@@ -13,7 +13,6 @@ from typing import Any
 from ..engine.descriptions import ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..temporal.decision import Statement
-from ..temporal.diffs import compact_sql
 from ..temporal.diffs.intervals_sql import Columns
 from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT
 from ..temporal.diffs.view_sql import thin_view
@@ -39,23 +38,18 @@ class Docs:
         )
 
 
-def publish(
-    target: ModelRelations, columns: Columns, docs: Docs, there: ViewInfo | None, retyped: bool
-) -> list[Statement]:
+def publish(target: ModelRelations, columns: Columns, docs: Docs, there: ViewInfo | None) -> list[Statement]:
     """The statements that bring the thin view up to date; none where it is up to date.
 
-    there: the present view; None when there is none. retyped: whether a column has another type than before. A view
-    remembers the types that it was made with.
+    there: the present view; None when there is none.
     """
     live = target.name("__live")
-    text, star = thin_view(columns, live), compact_sql.thin_view(live)
-    text = star if len(text) > VIEW_TEXT_LIMIT else text
+    text = thin_view(columns, live)
+    text = thin_view(columns, live, star=True) if len(text) > VIEW_TEXT_LIMIT else text
     wanted = _of_columns(columns, docs)
     if there is None:
         return [Statement("the view", f"CREATE VIEW {_head(target, columns, wanted, docs.relation)} AS\n{text}")]
-    is_other = retyped or not there.has_text(text)
-    if text == star:  # the text does not tell the columns
-        is_other = is_other or list(there.comments) != [n for n, _ in columns]
+    is_other = not there.has_text(text)
     if is_other and wanted or not _are_documented(there, docs, wanted):
         head = _head(target, columns, wanted, there.comment if docs.relation is None else docs.relation)
         return [Statement("the view, with its docs", f"CREATE OR REPLACE VIEW {head} AS\n{text}")]

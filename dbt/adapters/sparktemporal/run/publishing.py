@@ -177,15 +177,11 @@ def _table_gives_way(plan: RunPlan) -> Statement:
 
 def _view(plan: RunPlan, state: State, views: StandingViews) -> tuple[list[Statement], bool]:
     """(the statements for the view, whether a table has its name)."""
-    target, retyped = plan.target, _is_retyped(plan, state)
-    if (
-        plan.definition.docs == Docs()
-        and not retyped
-        and views.is_known("", thin_view(state.columns, target.name("__live")))
-    ):
+    target, docs = plan.target, plan.definition.docs
+    if docs == Docs() and views.is_known("", thin_view(state.columns, target.name("__live"))):
         return [], False
     view = views.find()
-    steps = published_view.publish(target, state.columns, plan.definition.docs, view, retyped)
+    steps = published_view.publish(target, state.columns, docs, view)
     return steps, view is None and views.has("")
 
 
@@ -194,13 +190,8 @@ def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | 
     committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores, state.schema)
     assert committed is not None
     texts, docs = (committed.text, updates, late_rows.view(plan, state.late)), plan.definition.docs
-    steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, docs, _is_retyped(plan, state))
+    steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, docs)
     return [*steps, *([_table_gives_way(plan)] if plan.host_facts.in_the_way else [])]
-
-
-def _is_retyped(plan: RunPlan, state: State) -> bool:
-    """Whether columns have other names or types than before: a view remembers the types that it was made with."""
-    return plan.old is not None and plan.old.columns != state.columns
 
 
 # -- what nobody names --

@@ -60,10 +60,6 @@ def _arm(state: State, body: str) -> str:
 _OF_THE_WHOLE = ("with_", "order", "sort", "cluster", "distribute", "limit", "offset", "windows")
 
 
-def thin_view(live: str) -> str:
-    return f"SELECT * FROM {live}"
-
-
 def as_updates(core: CoreState, schema: str) -> str:
     """The compact form of `IntervalStore.as_updates` and `GroupStore.as_updates`."""
     if core.sums is not None:
