@@ -366,6 +366,7 @@ def test_temporal_drop(project: Project) -> None:
         (project.path / "models" / f"{name}.sql").unlink()
     window(project, "other_name", alias="kept2")
     project.run(now=T0 + 1)
+    project.model("kept", f"select id from {project.schema}.events", materialized="table")  # which has not run
     before = project.relations()
     listed = project.dbt("run-operation", "temporal_drop", "--args", "{dry_run: true}")
     for name in ("m", "renamed"):
@@ -376,6 +377,7 @@ def test_temporal_drop(project: Project) -> None:
     assert not [r for r in left if r.startswith("renamed")] and "m" not in left
     assert [r for r in left if r.startswith("m__")] == ["m__diffs_of_mine"]
     assert {"kept", "kept__live", "kept2__live", "mine__live", "events"} <= left
+    assert project.rows("SELECT count(*) FROM {s}.kept") == [(0,)]
     assert "nothing is left behind" in project.dbt("run-operation", "temporal_drop").text
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from jinja2 import Undefined
 
+from dbt.adapters.sparktemporal.engine.descriptions import ViewInfo
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.looking.arguments import checked
+from dbt.adapters.sparktemporal.looking.run_operations import RunOperations
 from dbt.adapters.sparktemporal.over_time.changes import FEWER_INSTANTS, FEWER_READS
 
 MACROS = sorted((Path(__file__).parents[2] / "macros").glob("*.sql"))
@@ -100,6 +103,26 @@ def test_what_is_right() -> None:
     assert checked("temporal_restart", {"model": "late"}, {}, GRAPH) == {"model": "late"}
     schemas = {"dry_run": False, "schemas": "old"}
     assert checked("temporal_drop", schemas, {}, GRAPH) == {"dry_run": False, "schemas": ["old"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_left"),
+    [("temporal_view", False), ("table", False), ("view", False), ("incremental", False), ("ephemeral", True)],
+)
+def test_a_model_of_another_kind_leaves_nothing_before_it_runs(kind: str, is_left: bool) -> None:
+    """Until then the temporal_view answers: it gives way when the other relation stands."""
+    live = 'SELECT /* mz_state: {"format":2,"model":"m","project":"shop"} */ 1'
+    config = SimpleNamespace(credentials=SimpleNamespace(schema="s", views_schema=None), project_name="shop")
+    found = SimpleNamespace(tables=lambda schema, suffix: ["m__live"], view=lambda name: ViewInfo(live, {}, None))
+
+    class Operations(RunOperations):
+        _warehouse: Any = found
+
+    operations = Operations()
+    operations.config, operations.list_schemas = config, lambda database: ["s"]
+    node = {"resource_type": "model", "schema": "S", "alias": "m", "config": {"materialized": kind}}
+    left = operations.temporal_leftovers({"nodes": {"a": node}})
+    assert [one["target"].model for one in left] == ["m"] * is_left and all(one["mine"] for one in left)
 
 
 @pytest.mark.parametrize("advice", [FEWER_INSTANTS, FEWER_READS])

@@ -16,7 +16,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
 from ..graph import nodes
-from ..graph.lineage import TEMPORAL, Lineage, materialized
+from ..graph.lineage import EPHEMERAL, Lineage, materialized
 from ..graph.time_dependence import dependences
 from ..run import lock
 from ..run.writer import Writer
@@ -97,7 +97,9 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
-        """The temporal_views under names that no temporal_view of this project has now: target, project, mine.
+        """The temporal_views under names that no model of this project has now: target, project, mine.
+
+        A model of another materialization takes over its name when it runs. Until then the temporal_view answers.
 
         Looked for in the schemas of the profile and of the project's models, and in `schemas`. mine: this project ran
         it last.
@@ -108,7 +110,7 @@ class RunOperations(metaclass=AdapterMeta):
         for node in graph.get("nodes", {}).values():
             if node.get("resource_type") == "model":
                 names = named.setdefault(folded(node["schema"]), [])
-                if materialized(node) == TEMPORAL:
+                if materialized(node) != EPHEMERAL:
                     names.append(node["alias"])
         with as_dbt_errors():
             return [
