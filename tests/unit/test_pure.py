@@ -559,7 +559,8 @@ def test_refreshes_beside_the_schedule() -> None:
     ]  # fmt: skip
     assert [every.next(t) for t in (120, 121, 150, 151, 321, 333, 334)] == [120, 150, 150, 220, 333, 333, 420]
     assert every.with_refresh(444, 300).also == (333, 444)
-    assert every.with_refresh(200, 200).also == (200,)  # a full refresh with an earlier clock
+    # a full refresh with an earlier clock, also on the schedule
+    assert every.with_refresh(200, 200).also == (200,) and every.with_refresh(220, 220).also == (150,)
     many = every
     for t in range(1001, 1001 + 100 * Refreshes.MOST_ALSO, 100):
         many = many.with_refresh(t, 0)

@@ -41,7 +41,7 @@ class Refreshes:
         A refresh after t is one of a run that a run with an earlier clock replaces.
         """
         if t == self.last(t):
-            return self
+            return replace(self, also=tuple(one for one in self.also if one <= t))
         return replace(self, also=(*(one for one in self.also if since <= one <= t), t)[-self.MOST_ALSO :])
 
     def known_from(self, since: int) -> int:
