@@ -500,6 +500,30 @@ def test_a_run_by_the_clock_is_after_the_frontier(clock: int, full_refresh: bool
     assert decision.decide("m", a_state(), at(clock, True, full_refresh)).as_of == max(clock, 20)
 
 
+@pytest.mark.parametrize("full_refresh", [False, True])
+def test_an_invocation_that_lasts(full_refresh: bool) -> None:
+    """Another one may have run the model meanwhile. Its clock has gone on, so the run is after the frontier."""
+    minute, old = 60_000, a_state(frontier=20 + 3_600_000, expiration=None, offset=None)
+    never: dict[str, Any] = {"expiry": Expiry(None, ""), "full_refresh": full_refresh}
+    for engine_now, refreshes, as_of in (
+        (old.frontier - minute + 1, None, old.frontier + 1),
+        (old.frontier + minute, Refreshes(minute, 20), old.frontier),  # nothing is due
+    ):
+        context = at(30, False, refreshes=refreshes, **never)
+        context = replace(context, invocation=replace(context.invocation, engine_now=engine_now))
+        assert decision.decide("m", replace(old, refreshes=refreshes), context).as_of == as_of
+    behind = at(30, False, **never)  # the clock itself
+    if full_refresh:
+        assert decision.decide("m", old, behind).as_of == 30
+    else:
+        with pytest.raises(TemporalError, match="ST503 found: the clock at 1970-01-01 00:00:00.030 UTC, 59 minutes"):
+            decision.decide("m", old, behind)
+    # a little behind a refresh, which is far behind the refresh before it
+    schedule = Refreshes(3_600_000, 20)
+    told = decision.decide("m", replace(old, refreshes=schedule), at(old.frontier - 5, refreshes=schedule, **never))
+    assert told.action == ("restarted" if full_refresh else "waiting")
+
+
 def test_decisions_of_a_schedule() -> None:
     every = Refreshes(100, 20)
 

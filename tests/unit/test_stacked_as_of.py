@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs.views import upstream
+from dbt.adapters.sparktemporal.temporal.decision import Invocation
 from dbt.adapters.sparktemporal.temporal.sql.text.identifiers import Identifiers
 from support.instants import T0
 
@@ -23,12 +25,22 @@ def test_the_order_of_inputs_decides_nothing(ahead: tuple[int, ...]) -> None:
     for order in permutations(ahead):
         states: dict[str, Any] = {f"`s`.`i{by}`": SimpleNamespace(frontier=T0 + by * SECOND) for by in order}
         try:
-            said.add(upstream.latest("m", states, T0))
+            said.add(upstream.latest("m", states, Invocation(T0, T0 + 9 * SECOND, {}, "")))
         except TemporalError as error:
             said.add(str(error).partition("\n")[0])
     (one,) = said
     late = "ST413 found: a run of m at 2024-03-01 12:00:00.000 UTC, before the last change captured by its input "
     assert one == T0 + 59 * SECOND if max(ahead) < 60 else str(one).startswith(f"{late}i{max(ahead)}, ")
+
+
+def test_an_invocation_that_lasts() -> None:
+    """Another one may have run the inputs meanwhile: the clock has gone on since the instant of the invocation."""
+    states: dict[str, Any] = {"`s`.`i`": SimpleNamespace(frontier=T0 + 3600 * SECOND)}
+    lasting = Invocation(T0, T0 + 3541 * SECOND, {}, "", pinned=False)
+    assert upstream.latest("m", states, lasting) == T0 + 3600 * SECOND
+    for other in (replace(lasting, pinned=True), replace(lasting, engine_now=T0 + 3540 * SECOND)):
+        with pytest.raises(TemporalError, match="ST413 found: a run of m at"):
+            upstream.latest("m", states, other)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def rebuilt(
     """
     warehouse = as_captured(warehouse, state)
     states = warehouse.stack.states if warehouse.stack else {}
-    as_of = latest(target.model, states, invocation.as_of)
+    as_of = latest(target.model, states, invocation)
     invocation = replace(invocation, as_of=as_of, settings=state.settings, full_refresh=True)
     refreshes = config.refreshes(state.refreshes, as_of)
     first = refreshes.last(as_of) if refreshes else as_of

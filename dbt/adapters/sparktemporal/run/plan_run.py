@@ -184,10 +184,9 @@ def _over_views(
     read = literals.as_read(without_end(written), settings, invocation.version)
     refused.refuse_itself(target, parse(read), warehouse.catalog())
     below, between = host_facts.below, host_facts.between
-    text, warehouse, clock = inline_upstreams(
-        warehouse, target, written, below, between, old, invocation.as_of, settings, invocation.sampled
-    )
-    return warehouse, text, replace(invocation, as_of=clock, settings=settings)
+    invocation = replace(invocation, settings=settings)
+    text, warehouse, clock = inline_upstreams(warehouse, target, written, below, between, old, invocation)
+    return warehouse, text, replace(invocation, as_of=clock)
 
 
 def _understand(

@@ -45,7 +45,8 @@ def start(
     def anew() -> Writer:
         # the host's list may be older than a rival's commit, and the shared answers older than the last look
         warehouse.shared().forget()
-        run = begin(warehouse, target, definition, invocation, replace(host_facts, known=None))
+        now = replace(invocation, engine_now=warehouse.clock())
+        run = begin(warehouse, target, definition, now, replace(host_facts, known=None))
         run.plan = replace(run.plan, started=started)  # the first attempt and the wait are part of the run
         return run
 

@@ -38,7 +38,7 @@ class Invocation:
 
     #: the instant of the invocation (ms)
     as_of: int
-    #: the engine's clock at the beginning, for the names of tables of a run that has no lock (ms)
+    #: the engine's clock when the run of the model began, also for the names of tables of a run without a lock (ms)
     engine_now: int
     #: the settings of the session that decide rows
     settings: Mapping[str, str]
@@ -50,6 +50,11 @@ class Invocation:
     project: str = ""
     #: whether people gave the instant, and so may give it again; else it is the clock's
     pinned: bool = True
+
+    @property
+    def now(self) -> int:
+        """The instant of the invocation, or the clock where no instant was given: it goes on while dbt runs (ms)."""
+        return self.as_of if self.pinned else max(self.as_of, self.engine_now)
 
 
 @dataclass(frozen=True)
@@ -124,8 +129,9 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     Raises TemporalError for a clock a minute or more before the frontier, except in a full refresh and for CHECKED.
     """
     clock, invocation = context.last_refresh(state), context.invocation
+    is_late = state is not None and state.frontier - invocation.now >= CLOCK_SKEW_MS
     if invocation.full_refresh:
-        if state is not None and not invocation.pinned and state.frontier - clock < CLOCK_SKEW_MS:
+        if state is not None and not invocation.pinned and not is_late:
             clock = max(clock, context.earliest(state))
         return rebuild(context, RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
@@ -133,11 +139,11 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     if invocation.sampled and not state.sampled:
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.since, state.expiration, state.refreshes)
-    if state.frontier - clock >= CLOCK_SKEW_MS:
+    if is_late:
         raise Explained(
             "ST503",
-            f"the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
-            f"last change captured by {model}, {format_instant(state.frontier)}",
+            f"the clock at {format_instant(invocation.now)}, {format_duration(state.frontier - invocation.now)} before "
+            f"the last change captured by {model}, {format_instant(state.frontier)}",
             "updates up to the last change captured are final",
             f"a clock (or var temporal_now) from then on, or dbt run --full-refresh -s {model}",
         )

@@ -10,7 +10,7 @@ from ...engine.model_relations import ModelRelations
 from ...engine.warehouse import Warehouse
 from ...errors import Explained, TemporalError
 from ...temporal.clock.instants import format_instant
-from ...temporal.decision import CLOCK_SKEW_MS
+from ...temporal.decision import CLOCK_SKEW_MS, Invocation
 from ...temporal.diffs import view_sql
 from ...temporal.diffs.input_state import ChainId, Tracking
 from ...temporal.diffs.state import State
@@ -46,40 +46,38 @@ def inline_upstreams(
     below: Sequence[ModelRelations],
     between: Sequence[ModelRelations],
     old: State | None,
-    as_of: int,
-    settings: Mapping[str, str],
-    sampled: bool = False,
+    invocation: Invocation,
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> (the text with queries in place of temporal inputs, a warehouse that knows them, the as-of).
 
     The as-of is that of `latest`. `Stack.at` sets the instant of the reads afterwards.
-    below, between: see `stacked.opened`. sampled: see `inlined`.
+    below, between: see `stacked.opened`.
     Raises TemporalError for an input that has not run, for an input that depends on settings which differ here, and for
-    a frontier CLOCK_SKEW_MS or more after the as-of.
+    a frontier CLOCK_SKEW_MS or more after the clock.
     """
     if not (below or between):
-        return sql, warehouse, as_of
+        return sql, warehouse, invocation.as_of
     sql, found = stacked.opened(warehouse, target.model, sql, below, between)
     states = {}
     for key, state in found.items():
         states[key] = _known(target.model, key, state)
         if view_sql.evaluates(states[key]):
-            session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
+            session.refuse_differences(invocation.settings, states[key], f"{key} as an input of {target.model}")
     if not states:
-        return sql, warehouse, as_of
-    as_of = latest(target.model, states, as_of)
-    sql = inlined(sql, states, warehouse.catalog(), sampled)
+        return sql, warehouse, invocation.as_of
+    as_of = latest(target.model, states, invocation)
+    sql = inlined(sql, states, warehouse.catalog(), invocation.sampled)
     return sql, warehouse.over(_stack(warehouse, states, old, as_of)), as_of
 
 
-def latest(model: str, states: Mapping[str, State], as_of: int) -> int:
-    """The as-of of a run (ms): `as_of`, or the latest frontier of an input, if that frontier is later.
+def latest(model: str, states: Mapping[str, State], invocation: Invocation) -> int:
+    """The as-of of a run (ms): that of the invocation, or the latest frontier of an input, if that frontier is later.
 
-    Raises TemporalError for a frontier CLOCK_SKEW_MS or more after `as_of`, whatever the other frontiers are.
+    Raises TemporalError for a frontier CLOCK_SKEW_MS or more after the clock, whatever the other frontiers are.
     """
     for name, state in states.items():
-        _refuse_earlier(model, name, state, as_of)
-    return max([as_of, *(state.frontier for state in states.values())])
+        _refuse_earlier(model, name, state, invocation.now)
+    return max([invocation.as_of, *(state.frontier for state in states.values())])
 
 
 def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
