@@ -88,6 +88,21 @@ def test_late_rows_of_several_cores(events: Project) -> None:
     ]  # fmt: skip
 
 
+def test_late_rows_that_are_gone(events: Project) -> None:
+    """A run that would merge them says so in words. A full refresh begins anew."""
+    events.model("m", f"select id, v from {events.schema}.t where {WINDOW}", store_late=True)
+    events.run(now=T0)
+    came(events, (4, "x", 500, 900))
+    events.run(now=T0 + 1000)
+    (table,) = (name for name in events.relations() if name.startswith("m__late_"))
+    events.sql(f"DROP TABLE {{s}}.{table}")
+    came(events, (5, "x", 500, 900))
+    said = events.run(now=T0 + 2000, check=False).text
+    assert f"ST502 found: m without its late rows {table}" in said and "dbt run --full-refresh -s m" in said
+    events.run("--full-refresh", now=T0 + 2000)
+    assert late(events) == []
+
+
 @pytest.mark.landing
 def test_late_rows_stay(events: Project) -> None:
     """Over restarts, consolidations and runs without the config. A full refresh begins anew, and drops them at last."""

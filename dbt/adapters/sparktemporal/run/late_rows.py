@@ -29,7 +29,7 @@ from ..temporal.diffs import intervals_sql, late_sql
 from ..temporal.diffs.state import Late
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.text.identifiers import Identifiers, folded
-from . import chain_rows
+from . import chain_rows, refused
 from .plan import RunPlan
 from .progress import Tools
 
@@ -114,6 +114,7 @@ def merge(plan: RunPlan, rows: int | None) -> list[Statement]:
     together = tables_to_merge(plan, rows)
     if not together:
         return []
+    refused.refuse_missing(plan.target, "late rows", [name for name, _ in together], plan.existing)
     names = [*(plan.target.table(name) for name, _ in together), new]
     one = late_sql.together(names, ())
     create = f"CREATE TABLE {plan.target.table(plan.late(merged=True))}{plan.using} AS\n{one}"

@@ -62,7 +62,7 @@ def begin(
         existing = late_rows.refuse_foreign(warehouse, target, config, existing)
         at_function.refuse_impossible(warehouse, target, config, old)
         if old and not invocation.full_refresh:
-            host_facts, existing = _with_all_chains(warehouse, target, host_facts, existing, old)
+            host_facts, existing = _with_all_tables(warehouse, target, host_facts, existing, old)
 
         warehouse, sql, invocation = _over_views(warehouse, target, definition.sql, invocation, host_facts, old)
         refreshes = config.refreshes(old.refreshes if old else None, invocation.as_of)
@@ -147,14 +147,14 @@ def _texts(
     return texts
 
 
-def _with_all_chains(
+def _with_all_tables(
     warehouse: Warehouse, target: ModelRelations, host_facts: HostFacts, existing: list[str], old: State
 ) -> tuple[HostFacts, list[str]]:
-    """(the facts of the host, the names of the model's relations, with all chains of its commit).
+    """(the facts of the host, the names of the model's relations, with all tables of rows of its commit).
 
-    Where dbt's list lacks a chain, Spark is asked anew. Raises TemporalError where a chain is missing.
+    Where dbt's list lacks such a table, Spark is asked anew. Raises TemporalError where a chain is missing.
     """
-    if refused.missing_chains(old, existing):
+    if refused.missing_tables(old, existing):
         if host_facts.known is not None:  # a list that is older than the commit
             host_facts, existing = replace(host_facts, known=None), warehouse.tables(target.schema, target.model)
         refused.refuse_missing_chains(target, old, existing)

@@ -83,17 +83,28 @@ def _refuse_parameter(sql: str) -> None:
             ) from None
 
 
-def missing_chains(state: State, existing: Iterable[str]) -> list[str]:
+def missing_tables(state: State, existing: Iterable[str]) -> list[str]:
+    """The tables of rows that a state names and that are not there: chains, and tables of late rows."""
+    late = [table for table, _ in state.late.tables] if state.late else []
+    return _missing([*(chain.table for chain in state.chains), *late], existing)
+
+
+def _missing(named: Iterable[str], existing: Iterable[str]) -> list[str]:
     have = Identifiers(existing)
-    return [c.table for c in state.chains if c.table not in have]
+    return [table for table in named if table not in have]
 
 
 def refuse_missing_chains(target: ModelRelations, state: State, existing: Iterable[str]) -> None:
-    gone = missing_chains(state, existing)
+    refuse_missing(target, "chain", [chain.table for chain in state.chains], existing)
+
+
+def refuse_missing(target: ModelRelations, what: str, named: Iterable[str], existing: Iterable[str]) -> None:
+    """Raise TemporalError where a table of rows is not there. what: such a table, in words."""
+    gone = _missing(named, existing)
     if gone:
         raise Explained(
             "ST502",
-            f"{target.model} without its chain {', '.join(gone)}",
+            f"{target.model} without its {what} {', '.join(gone)}",
             "the rows in it are lost, and a run on what is left would be wrong",
             f"dbt run --full-refresh -s {target.model}",
         )
