@@ -17,6 +17,7 @@ from dbt.adapters.sparktemporal.looking.readers.expressions import Session
 from dbt.adapters.sparktemporal.looking.readers.residual import translated
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import string_literal
 from support.instants import DAY, T0
 
 COLUMNS = (("id", "bigint"), ("name", "string"), ("cost", "decimal(10,2)"), ("ts", "timestamp"), ("x", "double"))
@@ -84,6 +85,15 @@ REFUSED = {
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_is_not_the_same_is_refused(sql: str, dialect: Dialect) -> None:
     assert_refused(sql, REFUSED[sql], dialect)
+
+
+def test_a_text_of_several_lines_in_a_query_that_is_moved_to_the_right() -> None:
+    text = "it's\n  one\n"
+    below = f"select id from mz_core_c0 where name = {string_literal(text)}"
+    sql, _ = translated(f"select id from ({below}) q", CORE, SESSION)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE mz_core_c0 AS SELECT 1 AS id, $1 AS name", [text])
+        assert connection.execute(sql).fetchall() == [(1,)]
 
 
 #: what DuckDB computes as Spark, and Trino does not -> words of the refusal

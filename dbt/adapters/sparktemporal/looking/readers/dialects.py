@@ -139,12 +139,13 @@ def quote(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A string literal, in which a doubled quote is the only escape.
+    """A text, in which a doubled quote is the only escape. It has no line break: lines of a query are moved.
 
-    >>> literal("it's")
-    "'it''s'"
+    >>> literal("it's"), literal("a" + chr(10) + "b")
+    ("'it''s'", "('a' || chr(10) || 'b')")
     """
-    return "'" + text.replace("'", "''") + "'"
+    lines = ["'" + line.replace("'", "''") + "'" for line in text.split("\n")]
+    return lines[0] if len(lines) == 1 else f"({' || chr(10) || '.join(lines)})"
 
 
 def holds_doubles(spark_type: str) -> bool:
