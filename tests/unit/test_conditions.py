@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 import re
 from contextlib import nullcontext
+from typing import cast
 
 import pytest
 from sqlglot import exp
 
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.run.searches import SessionZone, typed_condition
+from dbt.adapters.sparktemporal.temporal.clock.zones import Change, Zone
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.lengths import is_below_a_day, milliseconds
 from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import DAYS, MOVED, NONE, OTHER, Unlistable, side
@@ -164,6 +168,31 @@ def test_a_month_is_listed_by_its_year_where_a_null_is_as_good_as_false(text: st
     """Where the year is NULL, `not (…)` holds in all months but one, year after year."""
     with nullcontext() if listed else pytest.raises(Unlistable, match="month of the clock"):
         condition(expression(text))
+
+
+class Session:
+    """A session without ANSI rules in a zone of one offset, or in one that changes for ever."""
+
+    def __init__(self, changes: bool) -> None:
+        self.changes = changes
+
+    def setting(self, key: str) -> str:
+        return "false"
+
+    def fixed_from(self, name: str) -> int | None:
+        return None if self.changes else 0
+
+    def zone(self, name: str) -> Zone:
+        return Zone(name, (Change(1_730_613_600, -14_400, -18_000),) if self.changes else ())
+
+
+@pytest.mark.parametrize("number", ["2026120100", "-5"])
+def test_a_text_of_the_clock_beside_a_number_that_is_written(number: str) -> None:
+    """Spark casts the text to an INT, which is NULL from the year 2147 on."""
+    utc = SessionZone(cast("Warehouse", Session(False)), "UTC", 1_730_000_000_000)
+    with pytest.raises(Refusal, match="Spark makes NULL of some of these texts"):
+        typed_condition(condition(expression(f"date_format(mz_now(), 'yyyyMMddHH') > {number}")), ["int"], utc)
+    typed_condition(condition(expression("date_format(mz_now(), 'yyyyMMdd') > 20261201")), [], utc)
 
 
 def test_forty_ors_are_linear() -> None:

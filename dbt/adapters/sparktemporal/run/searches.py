@@ -30,6 +30,7 @@ from ..temporal.predicates.near import has_slack, is_left_to_reads
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
+from ..temporal.sql.names.types import type_of
 from ..temporal.sql.spark.settings import ANSI, is_on
 from ..temporal.sql.spark.type_rules import inner
 from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
@@ -98,7 +99,7 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
     """A comparison with its search and its guards filled in. Raises Refusal where its changes cannot be listed."""
     other = index_of(step.other)
     moving = Moving(step.function, judged.row_expressions, types, "" if other is None else types[other].lower())
-    _refuse_partial(step, moving.other)
+    _refuse_partial(step, moving.other or type_of(step.other, lambda column: ""))
     readings = zone.readings(step, moving)
     breaking = [reading for reading in readings if zone.breaks(reading)]
     guards = zone.guards(readings)
