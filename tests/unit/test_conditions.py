@@ -147,6 +147,12 @@ def test_so_does_an_if_wherever_it_stands() -> None:
     assert all(re.fullmatch(r"`mz_s\d+`", render(step.other)) for step in months.steps) and months.steps
 
 
+def test_constants_stay_constants() -> None:
+    """Spark takes the digits of round as a constant alone."""
+    (step,) = condition(expression("round(datediff(mz_now(), d), -1) > -5")).steps
+    assert (render(step.function), render(step.other)) == ("round(datediff(mz_now(), `mz_s0`), -1)", "-5")
+
+
 THIS_MONTH = "y = year(mz_now()) and m = month(mz_now())"
 
 

@@ -68,8 +68,9 @@ class RowExpressions:
 
         Returns the node; or a column, where the whole node is such a part.
         """
-        if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
-            return node
+        is_constant = isinstance(node, (exp.Literal, exp.Null, exp.Boolean)) or constant(node) is not None
+        if is_constant or isinstance(node, (exp.DataType, exp.Identifier, exp.Var)):
+            return node  # Spark wants some arguments as constants: the -1 of round(x, -1)
         if isinstance(node, exp.Lambda):
             return self._hoisted_lambda(node)
         if (fields := ordered(node)) is not None:
