@@ -147,6 +147,20 @@ def test_so_does_an_if_wherever_it_stands() -> None:
     assert all(re.fullmatch(r"`mz_s\d+`", render(step.other)) for step in months.steps) and months.steps
 
 
+def test_so_does_an_and_or_an_or_for_what_spark_skips() -> None:
+    """Only for what may raise: ANSI rules make errors of divisions and casts."""
+    found = condition(expression("b = 0 or mz_now() < a div b or b = 1 or mz_now() < c"))
+    skipped = "CASE WHEN NOT ((b = 0) IS NOT DISTINCT FROM TRUE) THEN a DIV b END"
+    assert [render(s) for s in found.row_expressions] == [skipped, "c", "b = 0", "b = 1"]
+    found = condition(expression("b <> 0 and (c or mz_now() < a div b) or b = 0 and mz_now() < c"))
+    assert render(found.row_expressions[0]) == (
+        "CASE WHEN NOT ((NOT (b <> 0)) IS NOT DISTINCT FROM TRUE) THEN "
+        "CASE WHEN NOT ((c) IS NOT DISTINCT FROM TRUE) THEN a DIV b END END"
+    )
+    found = condition(expression("exists(ps, p -> p.k <> 0 and p.lo / p.k > mz_now())"))
+    assert render(found.row_expressions[0]) == "transform(ps, p -> p.lo / p.k)"
+
+
 def test_constants_stay_constants() -> None:
     """Spark takes the digits of round as a constant alone."""
     (step,) = condition(expression("round(datediff(mz_now(), d), -1) > -5")).steps

@@ -26,7 +26,7 @@ from .comparisons import Comparison
 from .elements import Variable
 from .grid import Grid
 from .lengths import is_below_a_day
-from .logic import TRUTHS, PredicateVisitor, is_boolean, is_null, legs_of, parts_of, values_of
+from .logic import TRUTHS, PredicateVisitor, is_boolean, is_null, legs_of, values_of
 from .monotonicity import NONE, Side, Unlistable, is_side, side
 from .periods_between import period_changes
 from .row_expressions import RowExpressions, written
@@ -139,8 +139,8 @@ class _Analysis(PredicateVisitor[None]):
                 replace(self, alike=False)._leg(node, left, right)
             for value in values_of(node):  # of a CASE that compares
                 self.visit(value, inverted)
-        elif isinstance(node, exp.And):
-            replace(self, alike=self.alike and not inverted)._conjunction(parts_of(node))
+        elif isinstance(node, (exp.And, exp.Or)):
+            replace(self, alike=self.alike and not inverted)._connected(node)
         else:
             super().visit(node, inverted)
 
@@ -168,21 +168,22 @@ class _Analysis(PredicateVisitor[None]):
         for part, key, rows in self.rows.arms(node):
             replace(self, rows=rows, alike=alike or key == "this").visit(part.args[key])
 
-    def _conjunction(self, parts: list[exp.Expr]) -> None:
-        """Record one step for each sequence of parts, such as a year and a month (see `together`).
+    def _connected(self, node: exp.Connector) -> None:
+        """Record one step for each sequence of the operands of an AND, such as a year and a month (see `together`).
 
-        A part in no sequence is recorded by itself; so is a part of a sequence whose own changes can be listed. Where
-        the year is NULL, the conjunction is FALSE in each month that differs, and NULL in the others, for ever. So a
-        sequence counts where FALSE and NULL are alike, or where no part but the last can make it NULL.
+        An operand in no sequence is recorded by itself; so is one of a sequence whose own changes can be listed. Where
+        the year is NULL, an AND is FALSE in each month that differs, and NULL in the others, for ever. So sequences
+        count where FALSE and NULL are alike, or where no operand but the last can be NULL.
         """
-        found: set[int] = set()
-        for clock, other, places in sequences(parts):
+        operands = [(holder.args[key].unnest(), rows) for holder, key, rows in self.rows.operands(node)]
+        parts, found = [part for part, _ in operands], set[int]()
+        for clock, other, places in sequences(parts) if isinstance(node, exp.And) else ():
             if self.alike or all(isinstance(parts[place], exp.NullSafeEQ) for place in places[:-1]):
-                self._step(side(clock), clock, other)
+                replace(self, rows=operands[max(places)][1])._step(side(clock), clock, other)
                 found |= set(places)
-        for place, part in enumerate(parts):
+        for place, (part, rows) in enumerate(operands):
             if place not in found or is_listable(part):
-                self.visit(part)
+                replace(self, rows=rows).visit(part)
 
     def _leg(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
         left, right = left.unnest(), right.unnest()

@@ -4,7 +4,9 @@
     case when n > 0 then mz_now() < ts / n end         ->  mz_s1: case when n > 0 then ts / n end
 
 The column is computed once for each row. A CASE may protect a part from an error, so the column of the part is computed
-under the conditions of the CASE.
+under the conditions of the CASE. So may an AND or an OR, whose later operands Spark skips once an earlier one decides:
+
+    n = 0 or mz_now() < ts / n                         ->  mz_s1: case when not (n = 0 <=> true) then ts / n end
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ..sql.functions.calls import starts_with_unit
+from ..sql.functions.raising import may_raise_by_ansi
 from ..sql.names.projection import with_field_name
 from ..sql.text.dialect import has_clock, render, shown_as
 from ..sql.text.helper_columns import static_column
@@ -35,6 +38,8 @@ class RowExpressions:
     of: dict[str, exp.Expr] = field(default_factory=dict)
     #: (condition of a CASE around the place, whether the condition is TRUE at the place; else FALSE or NULL)
     guards: tuple[tuple[exp.Expr, bool], ...] = ()
+    #: such conditions of an AND or OR, for parts that may raise
+    skips: tuple[tuple[exp.Expr, bool], ...] = ()
     #: the variable of the lambda around the place, None for no lambda
     variable: Variable | None = None
 
@@ -52,6 +57,16 @@ class RowExpressions:
 
     def _under(self, test: exp.Expr, holds: bool) -> RowExpressions:
         return replace(self, guards=(*self.guards, (test, holds)))
+
+    def operands(self, node: exp.Connector) -> Iterator[tuple[exp.Expr, str, RowExpressions]]:
+        """For each operand of a chain of AND or OR: (the node that has it, its key, the row expressions there)."""
+        before = self
+        for holder, key in _operands(node):
+            operand = holder.args[key].copy()
+            yield holder, key, before
+            if not has_clock(operand) and not self.is_of_element(operand):
+                decides = operand if isinstance(node, exp.Or) else not_(operand)  # not FALSE: TRUE or NULL
+                before = replace(before, skips=(*before.skips, (decides, False)))
 
     def in_lambda(self, node: exp.Expr, variable: Variable) -> RowExpressions:
         """The row expressions in a lambda. Raises Unlistable for a lambda in a lambda."""
@@ -80,6 +95,10 @@ class RowExpressions:
             return node if is_below_a_day(node) else with_field_name(node, self.column(node))
         if isinstance(node, exp.Case) and node.args.get("this") is None:
             for part, key, within in self.arms(node):  # a condition without the clock still protects from errors
+                part.set(key, within.hoisted(part.args[key]))
+            return node
+        if isinstance(node, (exp.And, exp.Or)):
+            for part, key, within in self.operands(node):
                 part.set(key, within.hoisted(part.args[key]))
             return node
         return self._hoisted_parts(node)
@@ -125,7 +144,7 @@ class RowExpressions:
     def index(self, node: exp.Expr) -> int:
         """The index of a row expression; a new one is added. Raises Unlistable for one that names an element."""
         node = node.copy()
-        for guard, holds in reversed(self.guards):
+        for guard, holds in reversed((*self.guards, *(self.skips if may_raise_by_ansi(node) else ()))):
             test: exp.Expr = exp.paren(guard.copy())
             if not holds:
                 test = not_(exp.NullSafeEQ(this=test, expression=exp.true()))
@@ -138,6 +157,13 @@ class RowExpressions:
         if factor is not None and constant(factor) is None:  # so that Spark is asked for the type of the factor
             self.index(factor)
         return list(self.of).index(text)
+
+
+def _operands(node: exp.Connector) -> Iterator[tuple[exp.Connector, str]]:
+    """The places of the operands of a chain of AND or OR."""
+    for key in ("this", "expression"):
+        inner = node.args[key].unnest()
+        yield from _operands(inner) if type(inner) is type(node) else [(node, key)]
 
 
 def index_of(node: exp.Expr) -> int | None:

@@ -49,6 +49,28 @@ def may_raise(node: exp.Expr) -> bool:
     return any(map(_raises, node.walk()))
 
 
+#: casts by the name of a type
+_CASTS = frozenset(_TYPES) - {"string"}
+
+
+def may_raise_by_ansi(node: exp.Expr) -> bool:
+    """Whether an expression may raise an error over some row, also by ANSI rules. A number that overflows is left out.
+
+    >>> from ..text.dialect import expression
+    >>> [may_raise_by_ansi(expression(sql)) for sql in ("a / b", "cast(k as int)", "int(k)", "a[0]", "a + b", "a / 2")]
+    [True, True, True, True, False, False]
+    """
+    return any(_raises(part) or _raises_by_ansi(part) for part in node.walk())
+
+
+def _raises_by_ansi(node: exp.Expr) -> bool:
+    if isinstance(node, (exp.Div, exp.IntDiv, exp.Mod)):
+        return not isinstance(node.expression, exp.Literal)
+    if isinstance(node, exp.Cast):
+        return not node.args.get("safe") and not isinstance(node.this, exp.Literal)
+    return isinstance(node, exp.Bracket) or isinstance(node, exp.Anonymous) and node.name.lower() in _CASTS
+
+
 def _raises(node: exp.Expr) -> bool:
     if isinstance(node, exp.Cast):
         return node.to.sql(dialect="spark").lower().partition("(")[0] not in _TYPES
