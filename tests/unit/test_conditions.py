@@ -14,6 +14,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.searches import SessionZone, typed_condition
 from dbt.adapters.sparktemporal.temporal.clock.zones import Change, Zone
+from dbt.adapters.sparktemporal.temporal.predicates.comparisons import comparisons
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.lengths import is_below_a_day, milliseconds
 from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import DAYS, MOVED, NONE, OTHER, Unlistable, side
@@ -213,6 +214,34 @@ def test_a_text_of_the_clock_beside_a_number_that_is_written(number: str) -> Non
     with pytest.raises(Refusal, match="Spark makes NULL of some of these texts"):
         typed_condition(condition(expression(f"date_format(mz_now(), 'yyyyMMddHH') > {number}")), ["int"], utc)
     typed_condition(condition(expression("date_format(mz_now(), 'yyyyMMdd') > 20261201")), [], utc)
+
+
+@pytest.mark.parametrize(
+    ("text", "utc", "new_york"),
+    [
+        ("s in (date_trunc('HOUR', mz_now()), 'x')", "", "same an hour later"),
+        ("date_trunc('HOUR', mz_now()) in (s, ts)", "", "same an hour later"),
+        ("mz_now() in ('2024-03-01', ts)", "", "same an hour later"),
+        ("cast(mz_now() as date) in (s, '2024-03-01')", "", ""), ("date_trunc('HOUR', mz_now()) in (ts, ts)", "", ""),
+        ("year(mz_now()) in (s, '2024')", "", ""),
+        ("mz_now() - interval 1 hour in (s)", "", "same an hour later"),
+    ],
+)  # fmt: skip
+def test_where_spark_makes_a_text_of_the_clock(text: str, utc: str, new_york: str) -> None:
+    """In lists with texts. Where local time goes back, such a text is two instants."""
+    for zone, told in (("UTC", utc), ("America/New_York", new_york)):
+        judged = condition(expression(text))
+        rows = map(render, judged.row_expressions)
+        types = ["boolean" if r == "b" else "timestamp" if r == "ts" or "AS TIMESTAMP" in r else "string" for r in rows]
+        session = SessionZone(cast("Warehouse", Session(zone != "UTC")), zone, 1_730_000_000_000)
+        with pytest.raises(Refusal, match=re.escape(told)) if told else nullcontext():
+            typed_condition(judged, types, session)
+
+
+def test_a_list_beside_a_moved_clock_stays_a_list() -> None:
+    """Its only item may be a text."""
+    lists = {"mz_now() in (s)": True, "s in (mz_now())": True, "mz_now() - interval 1 hour in (s)": False}
+    assert {text: comparisons(expression(text)) is not None for text in lists} == lists
 
 
 def test_forty_ors_are_linear() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -24,16 +25,17 @@ from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Edg
 from ..temporal.predicates.grid import RISES, Offsets, near, rising
 from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
 from ..temporal.predicates.interval_units import may_have_months
-from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
+from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable, is_side
 from ..temporal.predicates.moving import Moving
 from ..temporal.predicates.near import has_slack, is_left_to_reads
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
+from ..temporal.predicates.text_instants import refuse_lists
 from ..temporal.sql.names.types import type_of
 from ..temporal.sql.spark.settings import ANSI, is_on
 from ..temporal.sql.spark.type_rules import inner
-from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
+from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_calls, render
 
 #: margin around the changes of a zone, ms
 _AROUND = 2 * 86_400_000
@@ -46,6 +48,8 @@ def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> C
 
     An edge compares mz_now() alone, a step compares a monotone function of the clock: see `predicates.conditions`.
     """
+    if judged.predicate.find(exp.In) and not (zone.moves(0) or is_on(zone.warehouse.setting(ANSI))):
+        refuse_lists(judged.predicate, partial(_is_text, types=types), partial(_is_instant, judged=judged, types=types))
     kinds = [_kind(edge, types[edge.index]) for edge in judged.edges]
     steps = tuple(_typed_step(step, judged, types, zone) for step in judged.steps)
     if any(_cuts_doubles(step, types) for step in judged.steps) and is_on(zone.warehouse.setting(ANSI)):
@@ -57,6 +61,17 @@ def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> C
         edges=tuple(replace(e, comparison=replace(e.comparison, kind=k)) for e, k in zip(judged.edges, kinds)),
         steps=steps,
     )
+
+
+def _is_text(node: exp.Expr, types: Sequence[str]) -> bool:
+    """Whether a literal, or the row expression of a column, is a text."""
+    index = index_of(node)
+    return node.is_string or index is not None and types[index].lower().startswith("string")
+
+
+def _is_instant(node: exp.Expr, judged: Condition, types: Sequence[str]) -> bool:
+    """Whether a node is a function of the clock whose value is a TIMESTAMP."""
+    return has_clock(node) and is_side(node) and reach.gives_instant(Moving(node, judged.row_expressions, types, ""))
 
 
 def _kind(edge: Edge, spark_type: str) -> str:

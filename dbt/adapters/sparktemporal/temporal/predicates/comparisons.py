@@ -105,8 +105,11 @@ def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Compa
         static = [leg for leg in legs if not has_clock(leg)]
         found = [one for leg in legs if has_clock(leg) and (one := _comparison(leg, written, moves)) is not None]
         return (found, static) if len(found) + len(static) == len(legs) else None
-    if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1 and not has_text(conjunct.expressions):
-        conjunct = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
+    if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1:
+        (item,) = conjunct.expressions
+        # beside a moved clock Spark may compare texts in a list
+        if (is_mz_now(conjunct.this.unnest()) or is_mz_now(item.unnest())) and not has_text([item]):
+            conjunct = exp.EQ(this=conjunct.this.copy(), expression=item.copy())
     one = (
         _unless_null(conjunct, written, moves)
         if isinstance(conjunct, exp.Or)

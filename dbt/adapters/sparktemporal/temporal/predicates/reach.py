@@ -80,6 +80,11 @@ def readings(moving: Moving) -> list[Reading]:
     return walk.found
 
 
+def gives_instant(moving: Moving) -> bool:
+    """Whether a monotone function of the clock is a TIMESTAMP."""
+    return _Walk(moving).kind(moving.function).kind == INSTANT
+
+
 @dataclass
 class _Moved:
     """A part of a side: its kind, and how far before the clock it is at most (ms), None where the row says."""

@@ -12,11 +12,12 @@ casts the clock to text.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.text.dialect import fragment, is_mz_now, string_literal, suggested
+from ..sql.text.dialect import fragment, string_literal, suggested
 
 #: a key in the meta of the casts of `as_instant`. Its value is the text in the cast
 TEXT = "text_instant"
@@ -61,17 +62,29 @@ def no_instant(text: str, written: str) -> Refusal:
     )
 
 
-def refuse_lists(predicate: exp.Expr) -> None:
-    """Refuse lists with text beside the bare clock. In a zone with daylight saving one text may mean two instants."""
+def refuse_lists(
+    predicate: exp.Expr, is_text: Callable[[exp.Expr], bool], is_instant: Callable[[exp.Expr], bool]
+) -> None:
+    """Refuse a list with an instant of the clock and a text. In a zone with daylight saving a text may be two instants.
+
+    is_text: whether a part is a text. is_instant: whether a part is an instant of the clock.
+    """
+
+    def shown(member: exp.Expr) -> str:
+        if not is_text(member):
+            return suggested(member)
+        return f"timestamp {suggested(member)}" if member.is_string else f"CAST({suggested(member)} AS TIMESTAMP)"
+
     for node in predicate.find_all(exp.In):
-        if is_mz_now(node.this.unnest()) and any(_text(item) for item in node.expressions):
-            items = (("timestamp " if _text(i) is i else "") + suggested(i) for i in node.expressions)
+        members = [node.this.unnest(), *(item.unnest() for item in node.expressions)]
+        if any(map(is_instant, members)) and any(map(is_text, members)):
+            one, *items = map(shown, members)
             raise Refusal(
                 "ST326",
                 fragment(node),
                 "in a list Spark compares the clock as text, which in this zone is the same an hour later when "
                 "daylight saving ends",
-                f"mz_now() IN ({', '.join(items)})",
+                f"{one} IN ({', '.join(items)})",
             )
 
 

@@ -22,7 +22,6 @@ from ...errors import Refusal
 from ..predicates.comparisons import Comparison, Moves, anywhere, comparisons, conjuncts
 from ..predicates.conditions import condition
 from ..predicates.monotonicity import UNLISTED, Unlistable
-from ..predicates.text_instants import refuse_lists
 from ..sql.functions.calls import makes_several_rows
 from ..sql.names.ctes import eliminate_ctes, inside, is_recursive, named_ctes, names_itself, visible_ctes, with_ctes
 from ..sql.names.linear import is_inner, is_inside_a_value, is_linear, makes_groups, names_columns
@@ -267,8 +266,6 @@ def _solved(select: exp.Select, name: str, given: Given) -> Core:
             static.append(conjunct)
             continue
         _refuse_sliding(conjunct)
-        if not (given.ansi or given.moves(0)):
-            refuse_lists(conjunct)
         plain = comparisons(conjunct, given.moves)
         if plain is None:
             general.append(conjunct)
