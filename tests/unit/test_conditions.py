@@ -225,10 +225,17 @@ def test_a_text_of_the_clock_beside_a_number_that_is_written(number: str) -> Non
         ("cast(mz_now() as date) in (s, '2024-03-01')", "", ""), ("date_trunc('HOUR', mz_now()) in (ts, ts)", "", ""),
         ("year(mz_now()) in (s, '2024')", "", ""),
         ("mz_now() - interval 1 hour in (s)", "", "same an hour later"),
+        ("coalesce(s, mz_now()) >= ts", "", "a text of mz_now()"),
+        ("if(b, s, mz_now()) < ts", "", "a text of mz_now()"),
+        ("coalesce(ts, mz_now()) >= ts", "", ""), ("coalesce(s, cast(mz_now() as date)) >= ts", "", ""),
+        ("coalesce(s, mz_now()) >= s", "a text of mz_now()", "a text of mz_now()"),
+        ("greatest(s, mz_now()) >= ts", "a text of mz_now()", "a text of mz_now()"),
+        ("least(s, datediff(mz_now(), ts)) < 9", "a text of mz_now()", "a text of mz_now()"),
+        ("coalesce(s, date_format(mz_now(), 'yyyy-MM-dd')) >= s", "", ""),
     ],
 )  # fmt: skip
 def test_where_spark_makes_a_text_of_the_clock(text: str, utc: str, new_york: str) -> None:
-    """In lists with texts. Where local time goes back, such a text is two instants."""
+    """In lists and choices with texts. Such a text may be two instants, and in the year 10000 it begins with a plus."""
     for zone, told in (("UTC", utc), ("America/New_York", new_york)):
         judged = condition(expression(text))
         rows = map(render, judged.row_expressions)

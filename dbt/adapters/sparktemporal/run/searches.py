@@ -25,13 +25,16 @@ from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Edg
 from ..temporal.predicates.grid import RISES, Offsets, near, rising
 from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
 from ..temporal.predicates.interval_units import may_have_months
-from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable, is_side
+from ..temporal.predicates.logic import values_of
+from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable, is_side, not_listable, side
 from ..temporal.predicates.moving import Moving
 from ..temporal.predicates.near import has_slack, is_left_to_reads
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
 from ..temporal.predicates.text_instants import refuse_lists
+from ..temporal.sql.functions.calls import picks
+from ..temporal.sql.functions.row import Picks
 from ..temporal.sql.names.types import type_of
 from ..temporal.sql.spark.settings import ANSI, is_on
 from ..temporal.sql.spark.type_rules import inner
@@ -115,6 +118,7 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
     other = index_of(step.other)
     moving = Moving(step.function, judged.row_expressions, types, "" if other is None else types[other].lower())
     _refuse_partial(step, moving.other or type_of(step.other, lambda column: ""))
+    _refuse_texts_of_choices(step, judged, types, zone)
     readings = zone.readings(step, moving)
     breaking = [reading for reading in readings if zone.breaks(reading)]
     guards = zone.guards(readings)
@@ -201,6 +205,24 @@ def _refuse_partial(step: MonotoneComparison, other: str) -> None:
             "Spark makes NULL of some of these texts, so the instants at which this changes cannot be listed",
             "the other side as a text",
         )
+
+
+def _refuse_texts_of_choices(
+    step: MonotoneComparison, judged: Condition, types: Sequence[str], zone: SessionZone
+) -> None:
+    """Refuse a choice between a text and the clock: without ANSI rules Spark makes a text of the clock.
+
+    Such texts do not order like the clock, and an instant that Spark makes of one may be an hour before the clock.
+    """
+    for node in step.function.walk():
+        values = [value.unnest() for value in values_of(node)]
+        clocks = [value for value in values if has_clock(value) and is_side(value) and not side(value).is_text]
+        if not clocks or not any(_is_text(value, types) for value in values):
+            continue
+        by_text = picks(node) in (Picks.GREATEST, Picks.LEAST) or _is_text(step.other, types)
+        twice = not zone.moves(0) and any(_is_instant(clock, judged, types) for clock in clocks)
+        if (by_text or twice) and not is_on(zone.warehouse.setting(ANSI)):
+            raise not_listable(node, "Spark makes a text of mz_now() beside the other texts")
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class RowExpressions:
         for holder, key in _operands(node):
             operand = holder.args[key].copy()
             yield holder, key, before
-            if not has_clock(operand) and not self.is_of_element(operand):
+            if not (has_clock(operand) or self.is_of_element(operand) or operand.find(exp.Query)):
                 decides = operand if isinstance(node, exp.Or) else not_(operand)  # not FALSE: TRUE or NULL
                 before = replace(before, skips=(*before.skips, (decides, False)))
 
