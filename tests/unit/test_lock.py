@@ -257,7 +257,8 @@ def test_an_operation_drops_the_tables_of_who_lost_the_lock(
         return catalog(sql)
 
     warehouse = Warehouse(rows)
-    monkeypatch.setattr(Warehouse, "tables", lambda *given: ["m", lost, kept])
+    there = ["m", lost, kept, *(chain.table for chain in a_state().chains)]
+    monkeypatch.setattr(Warehouse, "tables", lambda *given: there)
     monkeypatch.setattr(Warehouse, "clock", lambda self: T0)
     monkeypatch.setattr(fence, "read_state", lambda *given: a_state())
     live = ViewInfo("SELECT 1", {}, None, UPDATE if in_table else ALTER)
