@@ -104,6 +104,20 @@ IN_FULL = {
     },
 }
 
+_MADE = "CREATE OR REPLACE VIEW {v} AS SELECT id, CAST('2024-03-02 00:00:00' AS TIMESTAMP) AS hi FROM {t}"
+_ZONE = "SET spark.sql.session.timeZone"
+#: the text, the plan and the files are the same, the instants are others
+MADE_AGAIN = Story(
+    TABLE + _MADE,
+    "select id, hi from {v} where mz_now() < hi",
+    [
+        Step(),
+        Step(f"{_ZONE} = America/New_York; {_MADE}; {_ZONE} = UTC", "full (a view below changed)"),
+        Step(told="unchanged"),
+        Step(_MADE, "full (a view below changed)"),
+    ],
+)
+
 
 @pytest.mark.landing
 def test_views(project: Project) -> None:
@@ -114,7 +128,7 @@ def test_views(project: Project) -> None:
     in_full = {
         name: over_views(f"CREATE VIEW {{v}} AS {view}", sql, why, 2) for name, (view, sql, why) in IN_FULL.items()
     }
-    live(project, opened | in_full)
+    live(project, opened | in_full | {"made_again_in_another_zone": MADE_AGAIN})
 
 
 @pytest.mark.deep

@@ -170,6 +170,6 @@ def test_a_view_that_is_redefined_all_the_time(project: Project, tmp_path: Path,
     turns = itertools.cycle([there, back])
     altering(is_write, lambda: next(turns)())
     ran = project.run(now=T0 + 1, check=False)
-    assert not ran.success and "found: while m was read, the text of a view below changed" in ran.text
+    assert not ran.success and "found: while m was read, a view below changed" in ran.text
     assert "why: what is stored must be of one query" in ran.text and "instead: dbt run -s m again" in ran.text
     assert sorted(project.rows(project.at("m", T0)), key=repr) == stored and project.relations() == relations

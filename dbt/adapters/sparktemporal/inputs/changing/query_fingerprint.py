@@ -22,10 +22,11 @@ from ...temporal.sql.spark.errors import Cause, SparkError
 from ...temporal.sql.spark.routines import Name, Routine
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.identifiers import SESSION_CATALOG, folded
+from ..views.expansion import made_otherwise
 
 #: for each part of a fingerprint, in order: the words for a change since the last run
 PARTS = (
-    "the text of a view below changed",
+    "a view below changed",
     "Spark plans it otherwise: a table, a column or a variable changed",
     "a function it calls changed",
     "the user, the current schema or the version of Spark changed",
@@ -126,7 +127,11 @@ def of(warehouse: Warehouse, model: ParsedModel, plan: str, known: Routines, ver
     asks = any(map(routines.of_session, [analyzed, text, *bodies]))
     session = warehouse.rows(_ASKED) if asks else ""
     parts: Sequence[object] = (
-        [(name, info.text if info else "") for name, info in infos],
+        # the text of a view means what the settings say under which the view was made
+        [
+            (name, info.text, *filter(None, [made_otherwise(warehouse, name)])) if info else (name, "")
+            for name, info in infos
+        ],
         plans.plan_text(analyzed),
         sorted((routine.name, routine.fingerprint) for routine in every),
         (version, session),

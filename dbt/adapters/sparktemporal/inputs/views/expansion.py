@@ -25,6 +25,9 @@ from ...temporal.sql.spark.errors import Cause, SparkError
 from ...temporal.sql.text.dialect import fragment, parse, render
 from ...temporal.sql.text.identifiers import folded, parts
 
+#: the collation in which Spark compares texts, unless another one is named
+_BINARY = "UTF8_BINARY"
+
 
 class Closed(TemporalError):
     """A view whose text cannot stand in its place, and why."""
@@ -92,16 +95,13 @@ class Made:
 
 def made(warehouse: Warehouse, name: str) -> Made:
     """A view by its name in SQL. Raises Closed where its text is not read here, or may mean something else here."""
+    info = _description(warehouse, name)
     try:
-        info: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
         text, columns, place = info["view_text"], info["columns"], info["view_catalog_and_namespace"]
         made_under = info["view_creation_spark_configuration"]
-    except (KeyError, ValueError):  # later versions leave fields out
+    except KeyError:  # later versions leave fields out
         raise Closed("nothing tells under which settings it was made") from None
-    except SparkError as error:  # Spark 3.5 has no AS JSON
-        error.expect(Cause.NOT_TAKEN)
-        raise Closed("nothing tells under which settings it was made") from None
-    if info.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+    if info.get("collation", _BINARY) != _BINARY:
         raise Closed("its texts are compared in a collation of its own")
     _check_settings(warehouse, made_under)
     try:
@@ -110,6 +110,30 @@ def made(warehouse: Warehouse, name: str) -> Made:
         raise Closed(f"its text is not read here: {refusal.found}") from None
     names = tuple(str(column["name"]) for column in columns)
     return Made(text, tree, names, parts(place)[-1])
+
+
+def made_otherwise(warehouse: Warehouse, name: str) -> str:
+    """What decides the rows of a view beside its text, and is not the session's; "" for nothing, or where not told."""
+    info, ours = _description(warehouse, name), warehouse.settings()
+    made = info.get("view_creation_spark_configuration")
+    if made is None:
+        return ""
+    then = {**settings.DEFAULTS, **{key: value for key, value in made.items() if settings.decides(key)}}
+    others = [f"{key} {then.get(key, settings.NOT_SET)}" for key in settings.differing(then, ours)]
+    collation = info.get("collation", _BINARY)
+    return ", ".join(others + [f"collation {collation}"] * (collation != _BINARY))
+
+
+def _description(warehouse: Warehouse, name: str) -> dict[str, Any]:
+    """A view as Spark 4 describes it; {} where Spark does not tell, as before Spark 4 and of Iceberg's views."""
+    try:
+        found: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
+    except ValueError:
+        return {}
+    except SparkError as error:  # Spark 3.5 has no AS JSON
+        error.expect(Cause.NOT_TAKEN)
+        return {}
+    return found
 
 
 def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
