@@ -251,6 +251,24 @@ def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path)
     ) == [(1,)]
 
 
+@pytest.mark.landing
+def test_columns_without_statistics(project: Project) -> None:
+    """Spark pads a text to the length of the CHAR it is compared with, and of intervals none is the least."""
+    project.sql(
+        "CREATE TABLE {s}.t (id INT, k CHAR(5), days INT, ts TIMESTAMP) USING parquet; "
+        f"INSERT INTO {{s}}.t VALUES (1, 'abc', 2, timestamp_millis({T0 - DAY}L))"
+    )
+    texts = {
+        "padded": f"select id from {project.schema}.t where k = 'abc' and mz_now() < ts + interval 2 days",
+        "moved": f"select id from {project.schema}.t where mz_now() < ts + make_interval(0, 0, 0, days)",
+    }
+    for name, sql in texts.items():
+        project.model(name, sql, pushdown="statistics")
+    project.run(now=T0)
+    for name, sql in texts.items():
+        is_right(project, name, sql, T0, T0 + DAY)
+
+
 @pytest.mark.parametrize("pushdown, bucketed", [("statistics", False), ("sargable", True)])
 @pytest.mark.landing
 def test_a_chain_of_what_is_left_is_no_large_one(

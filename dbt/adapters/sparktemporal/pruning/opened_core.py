@@ -15,6 +15,7 @@ from ..temporal.ivm.stack import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark import plans
 from ..temporal.sql.text.dialect import quote
+from ..temporal.sql.text.identifiers import quoted
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,12 @@ def open_core(
     core = replace(core, core=replace(core.core, query=query))
     columns, relations = [], []
     for table, is_linear in linear_tables.tables(query):
-        columns.append(warehouse.describe(f"SELECT * FROM {expansion.plain_name(table)}"))
+        described = warehouse.describe(f"SELECT * FROM {expansion.plain_name(table)}")
         is_prunable = is_linear and not stacked_name(table)
         reads = plans.tables_read(expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
-        relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
+        relation = reads[0] if reads and len(reads) == 1 and reads[0] in files else None
+        columns.append(described if relation is None else _as_declared(warehouse, relation, described))
+        relations.append(relation)
     window, calls = lineage.windows(core)
     found, types = [], {}
     for place in lineage.places(query, window, columns, ansi):
@@ -66,6 +69,15 @@ def open_core(
     if not found:
         notes.append(f"{core.name}: its window is of no table of files whose rows are used one by one")
     return opened if same and found else None
+
+
+def _as_declared(warehouse: Warehouse, relation: str, columns: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The columns of a table, with the types of those of CHAR, which a query gives as STRING.
+
+    Spark pads a text to the length of the CHAR that it compares it with, so statistics do not compare as texts do.
+    """
+    declared = dict(warehouse.shared_table(quoted(relation)).columns)
+    return [(name, of if (of := declared.get(name, "")).startswith("char(") else kind) for name, kind in columns]
 
 
 def restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = False) -> TypedCore:
