@@ -6,10 +6,11 @@ import json
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf
 from dbt.adapters.sparktemporal.pushdown.skipping import MOST_FILES, audited, left
-from dbt.adapters.sparktemporal.pushdown.statistics import Measured
+from dbt.adapters.sparktemporal.pushdown.statistics import Measured, chosen
 
 PLAIN = Measured("s.t", "`s`.`t`", "_metadata.file_name", (), "", {"`ts`": Leaf(0, "timestamp")})
 BY_DAY = Measured(
@@ -88,3 +89,11 @@ def test_an_audit_reads_one_file_at_least(sizes: list[int], share: float, most_b
         connection.execute("CREATE MACRO xxhash64(a, b) AS hash(a || b)")
         read = connection.execute(audited(relation, share, most_bytes, "a seed")).fetchall()
     assert len(read) == len(set(read)) == count and ("kept",) not in read
+
+
+def test_types_without_a_least_value_are_not_measured() -> None:
+    """An interval of months and days has none, and a CHAR or a collated text is not compared as its bytes are."""
+    kinds = {
+        "a": "int", "b": "interval", "c": "interval day to second", "d": "string collate UTF8_LCASE", "e": "char(5)"
+    }  # fmt: skip
+    assert chosen({name: exp.column(name) for name in kinds}, kinds, [], frozenset()) == ["a", "c"]

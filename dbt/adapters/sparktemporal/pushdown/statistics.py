@@ -73,7 +73,7 @@ def chosen(
     kept = []
     for text, node in wants.items():
         kind = types.get(text, "")
-        if not kind.startswith(_ORDERED) or "collate" in kind or nondeterministic(node) is not None:
+        if not _is_ordered(kind) or nondeterministic(node) is not None:
             continue
         if not all(_depends_on_arguments_alone(n, functions) for n in node.walk() if isinstance(n, exp.Anonymous)):
             continue
@@ -82,6 +82,11 @@ def chosen(
     times = [text for no_time, _, text in kept if not no_time]
     others = [text for no_time, _, text in sorted(kept, key=lambda item: item[:2]) if no_time]
     return times + others[:MOST_LEAVES]
+
+
+def _is_ordered(kind: str) -> bool:
+    """Whether a type has a least and a greatest value. An `interval` of months, days and microseconds has none."""
+    return kind.startswith(_ORDERED) and kind != "interval" and "collate" not in kind
 
 
 def _depends_on_arguments_alone(call: exp.Anonymous, functions: frozenset[str]) -> bool:
