@@ -16,6 +16,7 @@ from ...temporal.rewrite.core import TypedCore
 from ...temporal.sql.spark import plans
 from ...temporal.sql.spark.errors import Cause, allowing
 from ...temporal.sql.text.dialect import render
+from ...temporal.sql.text.identifiers import quoted
 from ..observing.observe import Input
 from ..views import expansion
 from .changes import InputChange
@@ -130,8 +131,23 @@ def _incremental(
     if not keeps_names and not all(keeps_columns(warehouse, part) for _, part in signed):
         raise _Full(OTHER_COLUMNS)
     inserts, deletes = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
+    if deletes and _adds_doubles(warehouse, analyzed, every):  # the stored row would be another one
+        raise _Full(f"{', '.join(moved)} lost rows beside a sum of DOUBLE, which may have other last digits now")
     why = ", ".join(change.why for change in moved.values())
     return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, _beside(read_at, places))
+
+
+def _adds_doubles(warehouse: Warehouse, analyzed: str, every: Iterable[str]) -> bool:
+    """Whether the rows of a core may have sums of DOUBLE in them. every: the inputs of the core."""
+    return plans.adds_doubles(analyzed, (kind for name in every for _, kind in _columns(warehouse, name)))
+
+
+def _columns(warehouse: Warehouse, name: str) -> Iterable[tuple[str, str]]:
+    """The columns of a table, or the stored columns of a temporal view."""
+    state = warehouse.stack.states.get(name) if warehouse.stack else None
+    if state is None:
+        return warehouse.table(quoted(name)).columns
+    return (column for core in state.cores for column in core.columns)
 
 
 def _beside(read_at: Sequence[Sequence[str]], places: Mapping[int, delta_query.TableDelta]) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ..functions import registry
 from ..functions.calls import OF_PEERS
@@ -123,6 +124,23 @@ _CHOOSES = re.compile(
 )
 _ROW_FRAME = re.compile(r"RowFrame, (?!unboundedpreceding\$\(\), unboundedfollowing)")
 _PEERS = re.compile(rf"\b(?:{'|'.join(OF_PEERS)})\(")
+
+
+def adds_doubles(plan: str, types: Iterable[str]) -> bool:
+    """Whether an analyzed plan may have sums of DOUBLE, whose last digits another evaluation may not give again.
+
+    types: of the columns that the plan reads, since a plan shows the types of casts alone.
+
+    >>> plan = "Aggregate [a#1], [a#1, sum(b#2) AS c#3]"
+    >>> adds_doubles(plan, ["int"]), adds_doubles(plan, ["double"]), adds_doubles("Project [b#2]", ["double"])
+    (False, True, False)
+    """
+    added = [line for line in plan.splitlines() if _ADDS.search(line) and "mz_partner_" not in line]
+    return bool(added) and any(map(_DOUBLES.search, (plan, *types)))
+
+
+_ADDS = re.compile(r"\b(?:(?:try_)?(?:sum|avg)|mean)\(")
+_DOUBLES = re.compile(r"double|float|\b(?:avg|mean|median|percentile\w*|months_between)\(", re.IGNORECASE)
 
 
 def reads_clock(plan: str) -> bool:
