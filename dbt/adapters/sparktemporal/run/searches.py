@@ -33,8 +33,6 @@ from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
 from ..temporal.predicates.text_instants import refuse_lists
-from ..temporal.sql.functions.calls import picks
-from ..temporal.sql.functions.row import Picks
 from ..temporal.sql.names.types import type_of
 from ..temporal.sql.spark.settings import ANSI, is_on
 from ..temporal.sql.spark.type_rules import inner
@@ -219,9 +217,8 @@ def _refuse_texts_of_choices(
         clocks = [value for value in values if has_clock(value) and is_side(value) and not side(value).is_text]
         if not clocks or not any(_is_text(value, types) for value in values):
             continue
-        by_text = picks(node) in (Picks.GREATEST, Picks.LEAST) or _is_text(step.other, types)
         twice = not zone.moves(0) and any(_is_instant(clock, judged, types) for clock in clocks)
-        if (by_text or twice) and not is_on(zone.warehouse.setting(ANSI)):
+        if (twice or _is_text(step.other, types)) and not is_on(zone.warehouse.setting(ANSI)):
             raise not_listable(node, "Spark makes a text of mz_now() beside the other texts")
 
 
