@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.sparktemporal.engine.chain_files import refuse_incomplete
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from dbt.adapters.sparktemporal.temporal.diffs.chains import CHAIN_CAP, MOST_CHAINS, RATIO, chains_to_merge
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
 
 RUNS = st.lists(st.one_of(st.integers(1, 30), st.integers(1, 10**6)), min_size=1, max_size=120)
 
@@ -70,3 +74,12 @@ def test_tables_of_a_model() -> None:
         assert chains.born_of("m", name) == 1_709_294_400_000
     for name in ("m__diffs", f"m__diffs_{run[1:]}x", f"mm__diffs_{run}", "m__live", f"m__inputs_{run}_1 2"):
         assert chains.born_of("m", name) is None
+
+
+def test_a_chain_that_is_gone_is_told_in_words() -> None:
+    def rows(sql: str) -> list[tuple[int]]:
+        raise RuntimeError("[TABLE_OR_VIEW_NOT_FOUND] The table or view `s`.`c` cannot be found. SQLSTATE: 42P01")
+
+    gone = "ST505 found: chains that are gone: .* `s`.`c` cannot be found"
+    with pytest.raises(TemporalError, match=gone):
+        refuse_incomplete(Warehouse(rows), "m", [("`s`", Chain("c", 1, 0, None, None, None))])

@@ -28,9 +28,9 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Sequence[tuple[s
     try:
         found = rows_counted(warehouse.rows_together(counts_of(chains)))
     except SparkError as error:
-        error.expect(Cause.UNREADABLE)
-        cause = spark_words(without_trace(str(error)))
-        raise _error(model, f"chains with a file that cannot be read: {cause}") from None
+        error.expect(Cause.UNREADABLE, Cause.NO_RELATION)
+        what = "that are gone" if Cause.NO_RELATION.is_said_by(error) else "with a file that cannot be read"
+        raise _error(model, f"chains {what}: {spark_words(without_trace(str(error)))}") from None
     refuse_other_counts(model, chains, found)
 
 

@@ -17,7 +17,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..inputs.views import upstream
 from ..over_time.reads import committed
-from ..run import at_function, fence, outside_views, refused
+from ..run import at_function, fence, outside_views
 from ..run.commit import Commit
 from ..run.published_view import Docs
 from ..run.standing_views import StandingViews
@@ -55,7 +55,6 @@ def consolidate(
     existing = warehouse.tables(target.schema, target.model)
     views = StandingViews(warehouse, target, Identifiers(existing))
     state = committed(warehouse, target)
-    refused.refuse_missing_chains(target, state, existing)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
     commit = Commit.of_operation(warehouse, target, state)
     if commit.texts.is_table:
