@@ -131,9 +131,9 @@ SPLITS = {
     "an alias in ORDER BY that is a column of two tables": (
         "select u.id as other, -t.id as id from t join u on t.k = u.name where mz_now() < t.ts order by id limit 1",
         (
-            "SELECT `u`.`id` AS `id`, `t`.`id` AS `t_id` FROM t JOIN u ON t.k = u.name",
+            "SELECT `u`.`id` AS `u_id`, `t`.`id` AS `t_id` FROM t JOIN u ON t.k = u.name",
             ["< t.ts"],
-            "SELECT `id` AS other, -`t_id` AS id FROM mz_core_c0 AS `mz_rows` ORDER BY id LIMIT 1",
+            "SELECT `u_id` AS other, -`t_id` AS id FROM mz_core_c0 AS `mz_rows` ORDER BY id LIMIT 1",
         ),
     ),
     "fields that columns name": (

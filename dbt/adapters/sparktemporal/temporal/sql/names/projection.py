@@ -21,7 +21,7 @@ from ..text.helper_columns import is_reserved
 from .bind import sources_of
 from .linear import ABOVE_ROWS
 from .outer_columns import Scopes
-from .scope import Describe, Source, Sources, column_of, shown_by, star_of
+from .scope import Describe, Source, Sources, column_of, row_columns, shown_by, star_of
 
 _ROWS = "mz_rows"
 
@@ -48,7 +48,9 @@ def pushdown_projections(
     columns = [(column, scopes.own(column)) for column in rest.find_all(exp.Column)]
     uses = [_Use(column, *found) for column, found in columns if found is not None]
     others = {column.parts[0].name.lower() for column, found in columns if found is None}
-    stored = _stored_names(uses, sources, others)
+    items = {c.name.lower() for c in row_columns(rest) if len(c.parts) == 1 and not scopes.is_nested(c)}
+    items -= {use.column.name.lower() for use in uses if len(use.column.parts) == 1}
+    stored = _stored_names(uses, sources, others, items)
     single = len(sources) == 1
     alias = sources[0].name if single else _ROWS
     if any(scopes.is_nested(use.column) for use in uses):
@@ -80,17 +82,21 @@ class _Use:
         return item.alias.lower() if self.parts == len(self.column.parts) else ""
 
 
-def _stored_names(uses: Sequence[_Use], sources: Sources, others: Collection[str]) -> dict[tuple[int, str], str]:
+def _stored_names(
+    uses: Sequence[_Use], sources: Sources, others: Collection[str], items: Collection[str]
+) -> dict[tuple[int, str], str]:
     """(source, column) -> the name of the stored column: the column's own, or `source_column` if that is not free.
 
-    others: the names that mean no column of the sources, such as aliases. A column of such a name would win.
+    others: the names that mean no column of the sources, such as aliases. A column of such a name would win. items:
+    those of the SELECT itself, such as an alias in HAVING that is also a column of two sources.
     """
     stored: dict[tuple[int, str], str] = {}
     taken: set[str] = set()
     aliases = {(use.source, use.name, use.alias) for use in uses}
     for source, name in dict.fromkeys((use.source, use.name) for use in sorted(uses, key=_may_be_renamed)):
         free = name
-        if free.lower() in taken or is_reserved(name):  # such as the columns of `merge_subqueries`
+        is_item = free.lower() in items and (source, name, free.lower()) not in aliases
+        if free.lower() in taken or is_item or is_reserved(name):  # such as the columns of `merge_subqueries`
             free = f"{sources[source].name}_{name}"
             while free.lower() in taken or free.lower() in others and (source, name, free.lower()) not in aliases:
                 free += "_"
