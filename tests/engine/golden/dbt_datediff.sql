@@ -12,14 +12,14 @@ FROM (
       ) AS mz_spans, mz_upper
     FROM (
       SELECT `id`, mz_upper, transform(mz_points, mz_p -> named_struct('t', mz_p, 'v', coalesce(
-        CASE WHEN `mz_s1` < date(timestamp_millis(mz_p)) THEN floor(months_between(date(date(timestamp_millis(mz_p))), `mz_s2`)) ELSE ceil(months_between(date(date(timestamp_millis(mz_p))), `mz_s2`)) END + CASE WHEN `mz_s1` < date(timestamp_millis(mz_p)) AND dayofmonth(date(timestamp_millis(mz_p))) < `mz_s3` THEN 1 WHEN `mz_s1` > date(timestamp_millis(mz_p)) AND dayofmonth(date(timestamp_millis(mz_p))) > `mz_s3` THEN `mz_s4` ELSE 0 END < 3, false))) AS mz_truth
+        CASE WHEN `mz_s1` < date(timestamp_millis(mz_p)) THEN floor(months_between(date(date(timestamp_millis(mz_p))), `mz_s2`)) ELSE ceil(months_between(date(date(timestamp_millis(mz_p))), `mz_s2`)) END + CASE WHEN `mz_s1` < date(timestamp_millis(mz_p)) AND dayofmonth(date(timestamp_millis(mz_p))) < `mz_s3` THEN 1 WHEN `mz_s1` > date(timestamp_millis(mz_p)) AND dayofmonth(date(timestamp_millis(mz_p))) > `mz_s3` THEN -1 ELSE 0 END < 3, false))) AS mz_truth
       FROM (
-        SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, `mz_s3`, `mz_s4`, mz_upper, array_sort(array_distinct(filter(concat(array(
+        SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, `mz_s3`, mz_upper, array_sort(array_distinct(filter(concat(array(
         mz_lower
         ),
         coalesce(`mz_s0`, CAST(array() AS ARRAY<BIGINT>))), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
-    SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, `mz_s3`, `mz_s4`, 
+    SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, `mz_s3`, 
       1709294400000L AS mz_lower,
       CAST(NULL AS BIGINT) AS mz_upper
     FROM (
@@ -50,8 +50,7 @@ FROM (
         ) AS ARRAY<BIGINT>) AS `mz_s0`,
         date(ts) AS `mz_s1`,
         date(date(ts)) AS `mz_s2`,
-        dayofmonth(date(ts)) AS `mz_s3`,
-        -1 AS `mz_s4`
+        dayofmonth(date(ts)) AS `mz_s3`
       FROM events
     ) AS mz_rows
         ) AS mz_bounded
