@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -84,6 +85,15 @@ def test_a_relation_that_was_dropped_is_nobodys(answer: list[tuple] | str, is_fo
     with pytest.raises(ForeignRelation) if is_foreign else nullcontext():
         there = late_rows.refuse_foreign(warehouse, TARGET, late, ["m", "M__Late"])
         assert there == (["m", "M__Late"] if isinstance(answer, list) else ["m"])
+
+
+@pytest.mark.parametrize("model", ["orders", "hourly", "Tokens", "secret_santa", "passwords", "access.key"])
+def test_no_mark_is_hidden(model: str) -> None:
+    """By default Spark shows no value in which it finds one of these words."""
+    target = ModelRelations("`s`", model)
+    (value,) = re.findall("= '(.*)'", ownership.marked(target))
+    shown = re.sub(".*(?i:url|secret|password|token|access[.]?key).*", "*********(redacted)", value)
+    assert ownership.refuse_foreign(Warehouse(lambda sql: [("mz_model", shown)]), target, "__diffs")
 
 
 SALES = ModelRelations("`Sales`", "m", "`spark_catalog`.`v`")

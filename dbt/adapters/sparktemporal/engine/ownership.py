@@ -3,7 +3,7 @@
 | relation | its mark |
 |---|---|
 | `<model>__live` | the state in its text |
-| `<model>__diffs`, `<model>__late` | the property `mz_model`, the name of the model |
+| `<model>__diffs`, `<model>__late` | the property `mz_model`: the name of the model, see `visible` |
 | tables of a run: chains, lists of files, statistics, late rows, a long state | the property `mz_model` |
 | `<model>__lock` | the property `mz_run`, the run that holds it |
 | `<model>` | none is needed: the relation of a model's own name is replaced, as dbt does with any model |
@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 
@@ -21,15 +22,28 @@ from ..temporal.sql.text.identifiers import folded
 from .model_relations import ModelRelations
 from .warehouse import Warehouse
 
-#: the property that names the owner of a table or view (Spark hides the values of properties named token)
+#: the property that names the owner of a table or view
 MARK = "mz_model"
 #: Parquet keeps columns of many values as differences: instants take a third of the room, and are read no slower
 _DELTA_ENCODED = "OPTIONS ('parquet.writer.version' = 'PARQUET_2_0')"
 
 
+#: words for which Spark hides the value of a property, be they in the property's name or in the value
+_HIDDEN = re.compile("url|token|secret|passw|key|credential", re.IGNORECASE)
+
+
+def visible(value: str) -> str:
+    """The value of a property: the value itself, or a hash of it where Spark would hide the value.
+
+    >>> visible("orders"), visible("hourly_orders")
+    ('orders', '41268292127a')
+    """
+    return hashlib.sha256(folded(value).encode()).hexdigest()[:12] if _HIDDEN.search(value) else value
+
+
 def marked(target: ModelRelations) -> str:
     """The clause of a CREATE that marks the new relation."""
-    return f"TBLPROPERTIES ('{MARK}' = {string_literal(target.model)})"
+    return f"TBLPROPERTIES ('{MARK}' = {string_literal(visible(target.model))})"
 
 
 def using(target: ModelRelations, file_format: str) -> str:
@@ -50,7 +64,7 @@ def _is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool 
     except SparkError as error:
         error.expect(Cause.NO_RELATION)
         return None
-    return folded(str(properties.get(MARK))) == folded(target.model)
+    return folded(str(properties.get(MARK))) == folded(visible(target.model))
 
 
 def says_marked(information: str | None) -> bool:

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from ..engine import session_facts
 from ..engine.model_relations import ModelRelations
-from ..engine.ownership import refuse_foreign_lock
+from ..engine.ownership import refuse_foreign_lock, visible
 from ..engine.warehouse import Warehouse
 from ..errors import Explained, TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
@@ -145,7 +145,7 @@ def host() -> str:
         space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
     except OSError:
         space = "0"
-    return f"{socket.gethostname()}/{space}"
+    return visible(f"{socket.gethostname()}/{space}")
 
 
 def _process_start(pid: int) -> str:
