@@ -29,13 +29,13 @@ UNIONS = ("union all",) * 8 + ("union", "except all", "intersect all")
 class Drawn:
     """Texts of queries with the columns id, k and v."""
 
-    random: Random
+    rng: Random
     count: int = 0
     #: the CTEs that are read
     read: set[str] = field(default_factory=set)
 
     def happens(self, chance: float) -> bool:
-        return self.random.random() < chance
+        return self.rng.random() < chance
 
     def name(self) -> str:
         self.count += 1
@@ -44,7 +44,7 @@ class Drawn:
     def query(self, depth: int, scope: tuple[str, ...] = ()) -> str:
         """depth: how many queries may stand in one another. scope: the CTEs around the query."""
         ctes = []
-        for _ in range(self.random.choice((0, 0, 1, 1, 2)) if depth else 0):
+        for _ in range(self.rng.choice((0, 0, 1, 1, 2)) if depth else 0):
             name = self.name()
             ctes.append(f"{name} as ({self.query(depth - 1, scope)})")
             scope = (*scope, name)
@@ -56,36 +56,36 @@ class Drawn:
             return self.select(depth, scope)
         parts = [self.union(depth - 1, scope) if self.happens(0.4) else self.select(depth - 1, scope) for _ in "ab"]
         one, other = (f"({part})" if " all " in part or " union " in part else part for part in parts)
-        return f"{one} {self.random.choice(UNIONS)} {other}"
+        return f"{one} {self.rng.choice(UNIONS)} {other}"
 
     def source(self, depth: int, scope: tuple[str, ...]) -> tuple[str, str]:
         """An item of FROM, and its name. A CTE is read once, as a rule, because then a query can be linear in it."""
         name, unread = self.name(), [cte for cte in scope if cte not in self.read]
         if scope and self.happens(0.45):
-            cte = self.random.choice(unread if unread and self.happens(0.9) else scope)
+            cte = self.rng.choice(unread if unread and self.happens(0.9) else scope)
             self.read.add(cte)
             return f"{cte} as {name}", name
         if depth > 0 and self.happens(0.4):
             return f"({self.query(depth - 1, scope)}) as {name}", name
-        return f"d.{self.random.choice(TABLES)} as {name}", name
+        return f"d.{self.rng.choice(TABLES)} as {name}", name
 
     def select(self, depth: int, scope: tuple[str, ...]) -> str:
         source, name = self.source(depth, scope)
         names = [name]
         if depth > 0 and self.happens(0.3):
             (one, a), (other, b) = self.source(depth - 1, scope), self.source(depth - 1, scope)
-            source, names = f"({one} {self.random.choice(JOINS[:5])} {other} on {a}.k = {b}.k)", [a, b]
-        for _ in range(self.random.choice((0, 0, 0, 1, 1, 2)) if depth >= 0 else 0):
+            source, names = f"({one} {self.rng.choice(JOINS[:5])} {other} on {a}.k = {b}.k)", [a, b]
+        for _ in range(self.rng.choice((0, 0, 0, 1, 1, 2)) if depth >= 0 else 0):
             other, name = self.source(depth - 1, scope)
-            join = self.random.choice(JOINS)
-            source += f" {join} {other} on {self.random.choice(names)}.k = {name}.k"
+            join = self.rng.choice(JOINS)
+            source += f" {join} {other} on {self.rng.choice(names)}.k = {name}.k"
             if join in JOINS[:5]:
                 names.append(name)
-        column = f"{self.random.choice(names)}."
+        column = f"{self.rng.choice(names)}."
         where = f" where {column}v > 1" if self.happens(0.2) else ""
         if depth > 0 and self.happens(0.15):
             below, name = self.query(depth - 1, scope), self.name()
-            test = self.random.choice(("exists", "not exists"))
+            test = self.rng.choice(("exists", "not exists"))
             where = f" where {test} (select 1 from ({below}) as {name} where {name}.k = {column}k)"
         if self.happens(0.03):
             return (
@@ -93,20 +93,20 @@ class Drawn:
             )
         if len(names) == 1 and " join " not in source and self.happens(0.2):
             return f"select * from {source}{where}"
-        items = ", ".join(f"{self.random.choice(names)}.{name} as {name}" for name in ("id", "k", "v"))
+        items = ", ".join(f"{self.rng.choice(names)}.{name} as {name}" for name in ("id", "k", "v"))
         return f"select {items} from {source}{where}"
 
 
-def fill(random: Random, connection: duckdb.DuckDBPyConnection) -> set[str]:
+def fill(rng: Random, connection: duckdb.DuckDBPyConnection) -> set[str]:
     """Make each table: the rows before, those that came, those that went, and the rows now -> where rows went.
 
     With rows that went, what is added too often is taken back too often.
     """
-    went = {table for table in TABLES if random.random() < 0.3}
+    went = {table for table in TABLES if rng.random() < 0.3}
     for table in TABLES:
         for part in ("before", "came"):
-            drawn = [(random.choice("123"), random.choice(("1", "2", "NULL")), random.choice("123")) for _ in "123"]
-            rows = ", ".join(f"({', '.join(row)})" for row in drawn[: random.randrange(1, 4)])
+            drawn = [(rng.choice("123"), rng.choice(("1", "2", "NULL")), rng.choice("123")) for _ in "123"]
+            rows = ", ".join(f"({', '.join(row)})" for row in drawn[: rng.randrange(1, 4)])
             connection.execute(
                 f"CREATE OR REPLACE TABLE {table}_{part} AS SELECT * FROM (VALUES {rows}) AS t(id, k, v)"
             )
@@ -123,20 +123,20 @@ def rows_of(connection: duckdb.DuckDBPyConnection, query: exp.Query) -> Counter[
     return Counter(connection.execute(text).fetchall())
 
 
-def changed(random: Random, query: exp.Query) -> list[str]:
+def changed(rng: Random, query: exp.Query) -> list[str]:
     """Some of the tables in which the query is linear wherever it reads them."""
     places = tables(query)
     linear = {table.name for table, _ in places} - {table.name for table, is_linear in places if not is_linear}
-    return [name for name in sorted(linear) if random.random() < 0.7]
+    return [name for name in sorted(linear) if rng.random() < 0.7]
 
 
-def drawn(random: Random, count: int) -> Iterator[tuple[str, exp.Query, list[str]]]:
+def drawn(rng: Random, count: int) -> Iterator[tuple[str, exp.Query, list[str]]]:
     """Models with the tables that changed."""
     while count:
-        text = Drawn(random).query(random.choice((1, 2, 2, 3)))
+        text = Drawn(rng).query(rng.choice((1, 2, 2, 3)))
         if len(text) < 2_500:
             query = distinct_ctes(parse(text))
-            if names := changed(random, query):
+            if names := changed(rng, query):
                 count -= 1
                 yield text, query, names
 
@@ -144,11 +144,11 @@ def drawn(random: Random, count: int) -> Iterator[tuple[str, exp.Query, list[str
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_what_changed_is_the_difference(seed: int) -> None:
-    random, connection, went = Random(seed), duckdb.connect(), set[str]()
+    rng, connection, went = Random(seed), duckdb.connect(), set[str]()
     connection.execute("SET threads = 1")
-    for number, (text, query, names) in enumerate(drawn(random, 60)):
+    for number, (text, query, names) in enumerate(drawn(rng, 60)):
         if number % 12 == 0:
-            went = fill(random, connection)
+            went = fill(rng, connection)
         moved = {
             place: AddedRows(
                 f"(FROM {t.name}_came)", f"(FROM {t.name}_went)" if t.name in went else "", f"(FROM {t.name}_before)"
