@@ -93,7 +93,8 @@ def test_no_mark_is_hidden(model: str) -> None:
     target = ModelRelations("`s`", model)
     (value,) = re.findall("= '(.*)'", ownership.marked(target))
     shown = re.sub(".*(?i:url|secret|password|token|access[.]?key).*", "*********(redacted)", value)
-    assert ownership.refuse_foreign(Warehouse(lambda sql: [("mz_model", shown)]), target, "__diffs")
+    for mark in (shown, model):  # a Spark that hides fewer words shows the name
+        assert ownership.refuse_foreign(Warehouse(lambda sql, mark=mark: [("mz_model", mark)]), target, "__diffs")
 
 
 SALES = ModelRelations("`Sales`", "m", "`spark_catalog`.`v`")

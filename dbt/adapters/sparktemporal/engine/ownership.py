@@ -26,9 +26,7 @@ from .warehouse import Warehouse
 MARK = "mz_model"
 #: Parquet keeps columns of many values as differences: instants take a third of the room, and are read no slower
 _DELTA_ENCODED = "OPTIONS ('parquet.writer.version' = 'PARQUET_2_0')"
-
-
-#: words for which Spark hides the value of a property, be they in the property's name or in the value
+#: words for which some Spark hides the value of a property, be they in the property's name or in the value
 _HIDDEN = re.compile("url|token|secret|passw|key|credential", re.IGNORECASE)
 
 
@@ -64,7 +62,7 @@ def _is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool 
     except SparkError as error:
         error.expect(Cause.NO_RELATION)
         return None
-    return folded(str(properties.get(MARK))) == folded(visible(target.model))
+    return folded(str(properties.get(MARK))) in (folded(target.model), visible(target.model))
 
 
 def says_marked(information: str | None) -> bool:
