@@ -31,11 +31,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Zoned(Grammar):
-    """What follows local time on the clock's side. back: how far a change lies before the clock (s)."""
+    """What follows local time on the clock's side. back: a change lies so long before (s). near: local times."""
 
-    def __init__(self, rng: random.Random, zone: str, back: int) -> None:
+    def __init__(self, rng: random.Random, zone: str, back: int, near: list[str]) -> None:
         super().__init__(rng, fixed_zone=False)
-        self.zone, self.back = zone, back
+        self.zone, self.back, self.near = zone, back, near
 
     def length(self) -> str:
         days = self.back // 86_400 + self.rng.choice([-1, 0, 0, 1])
@@ -63,6 +63,7 @@ class Zoned(Grammar):
     def comparison(self) -> str:
         rng = self.rng
         op, instant, length = rng.choice(["<", "<=", ">", ">=", "=", "<>"]), self.instant(), self.length()
+        local = rng.choice(self.near) + rng.choice(["", ".999"])
         clock = rng.choice(["{n}", f"{{n}} - {length}", f"{{n}} + {length}", "{n} - interval 90 minutes"])
         far = f"timestamp_millis(unix_millis({{n}}) - {self.back}000L)"
         clock = rng.choice([clock, clock, clock, "{n}", far])
@@ -94,6 +95,8 @@ class Zoned(Grammar):
             f"date_format(from_utc_timestamp({{n}}, '{other}'), '{pattern}') {op} date_format(a, '{pattern}')",
             f"{{n}} {op} make_timestamp(year(a), month(a), day(a), hour(a), minute(a), 30)",
             f"{{n}} between {instant} and a + {length}",
+            f"cast({rng.choice([clock, 'a'])} as timestamp_ntz) {op} '{local}'",
+            f"cast({clock} as timestamp_ntz) in ('{local}', '{rng.choice(self.near)}')",
         ]
         return rng.choice(forms)
 
@@ -118,7 +121,8 @@ def drive(project: Project, zone: str, seed: int, rounds: int, each: int) -> int
         as_of = (landing - rng.choice([86_400, 3_600, 1_800, 5])) * 1_000 - rng.choice([0, 1, 999])
         near = [change.at + s for s in (0, 45, -1_800, 1_000, 3_000, 5_400)]
         around = [text_of(s) for s in (*near, landing, landing + rng.choice([-1, 45, 1_000, 3_600]))]
-        grammar = Zoned(rng, zone, max(days, 0) * 86_400)
+        local = [text_of(at + change.before + s) for at in (change.at, landing) for s in (-1_800, 0, 1_000, 3_600)]
+        grammar = Zoned(rng, zone, max(days, 0) * 86_400, local)
         texts: list[str] = []
         while len(texts) < each:
             text = grammar.predicate(rng.choice([0, 0, 0, 1]))

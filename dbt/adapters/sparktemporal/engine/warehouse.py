@@ -26,12 +26,6 @@ Query = tuple[str, int]
 
 #: Spark resolves a nested lambda in several passes over the query, and gives up after 100
 _PASSES, _ENOUGH = "spark.sql.analyzer.maxIterations", 1000
-#: by this rule Spark's optimizer takes a cast of an instant, compared with a constant, for the instant. In an hour that
-#: local time repeats, the two compare otherwise
-_EXCLUDED, _UNWRAP = (
-    "spark.sql.optimizer.excludedRules",
-    "org.apache.spark.sql.catalyst.optimizer.UnwrapCastInBinaryComparison",
-)
 #: the function of Delta by which the changes of a table are read
 CHANGES_OF_DELTA = "table_changes("
 
@@ -215,12 +209,6 @@ class Warehouse:
         allowed = self.setting(_PASSES)
         if allowed.isdigit() and int(allowed) < _ENOUGH:
             self.rows(f"SET {_PASSES} = {_ENOUGH}")
-
-    def keep_casts(self) -> None:
-        """Let Spark compare local times with constants as they are written, in this session."""
-        excluded = self.setting(_EXCLUDED)
-        if _UNWRAP not in excluded:
-            self.rows(f"SET {_EXCLUDED} = {_UNWRAP}{f',{excluded}' if excluded[:1].isalpha() else ''}")
 
     def count(self, relation: str) -> int:
         return int(self.rows(f"SELECT count(*) FROM {relation}")[0][0])

@@ -120,8 +120,6 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
     readings = zone.readings(step, moving)
     breaking = [reading for reading in readings if zone.breaks(reading)]
     guards = zone.guards(readings)
-    if breaking and moving.written(step.other).find(exp.Column) is None:
-        zone.warehouse.keep_casts()
     if step.search:  # listed by the dates of the clock
         if breaking:
             raise zone.refusal(breaking[0])

@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from ..sql.names.parsed_model import ParsedModel
 from ..sql.spark.timestamps import as_written
-from ..sql.text.dialect import expression, is_mz_now, mz_now_spans, render
+from ..sql.text.dialect import expression, has_clock, is_mz_now, mz_now_spans, render
 from ..sql.text.splices import spliced
 from .bounds import BIGINT, TIMESTAMP
+from .shifts import is_local
 
 
 def clock_literal(kind: str, instant: str) -> str:
@@ -42,13 +43,20 @@ def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_tim
 
 
 def evaluated(node: exp.Expr, calls: Mapping[int, str], instant: str) -> str:
-    """SQL of an expression over the row with an instant as the clock. calls: the offset of each call -> its kind."""
+    """SQL of an expression over the row with an instant as the clock. calls: the offset of each call -> its kind.
+
+    Where a local time of the clock stands beside a constant, Spark's optimizer compares instants, though a constant
+    clock is compared as local time. The two differ in an hour that local time repeats. A sum stays as it is.
+    """
     text = "mz_instant_"
 
     def replaced(n: exp.Expr) -> exp.Expr:
         return exp.to_identifier(text + calls[n.meta["start"]]) if is_mz_now(n) else n
 
-    sql = render(node.transform(replaced))
+    tree = exp.paren(node.copy())
+    for local in reversed([n for n in tree.walk() if is_local(n) and has_clock(n)]):
+        local.replace(exp.paren(exp.Add(this=local.copy(), expression=expression("INTERVAL '0' SECOND"))))
+    sql = render(tree.this.transform(replaced))
     for kind in dict.fromkeys(calls.values()):
         sql = sql.replace(text + kind, clock_literal(kind, instant))
     return sql
