@@ -53,7 +53,7 @@ class Invocation:
 
     @property
     def now(self) -> int:
-        """The instant of the invocation, or the clock where no instant was given: it goes on while dbt runs (ms)."""
+        """The instant of the invocation (ms); where no instant was given, the clock, which goes on while dbt runs."""
         return self.as_of if self.pinned else max(self.as_of, self.engine_now)
 
 

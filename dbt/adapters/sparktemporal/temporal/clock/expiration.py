@@ -32,12 +32,12 @@ WALL_CLOCK, UNKNOWN = "wall clock", "unknown"
 
 @dataclass(frozen=True)
 class Scheduled:
-    """The refreshes of a temporal view below the model."""
+    """The refreshes of a temporal view below the model. Times are ms."""
 
     #: the keys of the relations by which the view can be read
     names: tuple[str, ...]
     every: int
-    #: ms; None where the first run of the view decides
+    #: None where the first run of the view decides
     anchor: int | None = None
 
 
@@ -60,11 +60,11 @@ class Dependence:
 class Expiry:
     """How long a model answers."""
 
-    #: so long after the start (ms); None for ever
+    #: the model answers so long after the start (ms); None for ever
     offset: int | None
     #: the reason, in words
     why: str
-    #: at least up to this instant (ms)
+    #: the model answers at least up to this instant (ms); None for no such instant
     until: int | None = None
     #: the refreshes between each input and the model
     paths: tuple[tuple[Refreshes, ...], ...] = ()
@@ -108,7 +108,7 @@ def expiry(
 ) -> Expiry:
     """The effective expiration of a configured offset (ms), given all relations that a model reads.
 
-    refreshes: of the model itself. anchor_of: the refreshes of a view -> their anchor (ms), None if unknown.
+    refreshes: the refreshes of the model itself. anchor_of: the refreshes of a view -> their anchor (ms), or None.
     """
     if offset is None:
         return NEVER

@@ -17,7 +17,7 @@ FIRST_MS = -(2**63)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 #: unit -> its length (ms), from the shortest to the longest
 _UNITS_MS = {unit.name: unit.most // 1_000 for unit in UNITS if unit.is_fixed and unit.most >= 1_000}
-#: from any clock of today it leads to a year that Python and Spark know
+#: the longest length: from any clock of today it leads to a year that Python and Spark know
 _LONGEST_MS = 366_000 * 86_400_000
 _PAIR = re.compile(r"\s*(\d+)\s*([a-z]+?)s?(?=[\s\d,]|$),?", re.IGNORECASE)
 
@@ -67,7 +67,7 @@ def parse_duration(text: object, name: str) -> int | None:
 def parse_instant(value: object, name: str = "instant") -> int:
     """An instant -> milliseconds since the epoch. Text without an offset is UTC; whole numbers are milliseconds.
 
-    Raises a Refusal for another value, and for parts of a millisecond. name: of the value, for the message.
+    Raises a Refusal for another value, and for parts of a millisecond. name: the name of the value, for the message.
 
     >>> parse_instant("2024-03-01 12:00:00.250")
     1709294400250

@@ -49,11 +49,11 @@ class Refreshes:
         return max(since, self.also[0]) if len(self.also) == self.MOST_ALSO else since
 
     def last(self, t: int) -> int:
-        """The refresh at or before an instant."""
+        """The refresh at or before an instant (ms)."""
         return max([t - (t - self.anchor) % self.every, *(one for one in self.also if one <= t)])
 
     def next(self, t: int) -> int:
-        """The refresh at or after an instant."""
+        """The refresh at or after an instant (ms)."""
         return min([t + (self.anchor - t) % self.every, *(one for one in self.also if one >= t)])
 
     def last_sql(self, t: str) -> str:

@@ -63,8 +63,8 @@ class Change:
     def splits(self, unit: int) -> bool:
         """Whether instants, truncated to a unit (s) of local time, go back at the change.
 
-        They do where local time goes on inside a unit (not at its start) that began after the gap began; or, in an
-        overlap, that is earlier than the unit in which local time stopped.
+        They do where local time goes on inside a unit, not at the start of the unit, and the unit began after the gap
+        began; or, at an overlap, the unit is earlier than the unit in which local time stopped.
 
         >>> Change(63593070, -2670, 0).splits(60), Change(1711846800, 3600, 7200).splits(3600)
         (True, False)

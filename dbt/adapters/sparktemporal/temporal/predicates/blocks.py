@@ -21,7 +21,7 @@ _LEAST = (1, FIRST_YEAR, 0, 0, 0, 0)
 _MOST = (1, LAST_YEAR, 23, 59, 59, 999_999)
 #: the types of numbers: a sum has the greater type of its parts
 INT, LONG, DOUBLE = range(3)
-#: type -> the numbers below it are computed as they are: an INT and a BIGINT wrap around, a DOUBLE drops digits
+#: type -> the limit below which Spark keeps a number: beyond, an INT and a BIGINT wrap around, a DOUBLE drops digits
 _LIMITS = {INT: 2**31, LONG: 2**62, DOUBLE: 2**43}
 #: a DOUBLE below its limit holds each multiple of 1 / _PARTS
 _PARTS = 2**10

@@ -49,7 +49,7 @@ _ANY_WAY_OUT = "a TIMESTAMP, DATE, TIMESTAMP_NTZ, or an integer or DECIMAL of mi
 
 
 def operand_kind(comparison: Comparison, spark_type: str) -> str:
-    """The kind of an operand: timestamp | bigint | decimal | void. spark_type: as DESCRIBE prints. Raises Refusal."""
+    """The kind of an operand: timestamp | bigint | decimal | void. spark_type: as in DESCRIBE. Raises Refusal."""
     name = spark_type.lower()
     if name.startswith("decimal"):
         return DECIMAL

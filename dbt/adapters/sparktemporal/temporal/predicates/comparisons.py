@@ -46,7 +46,7 @@ class Comparison:
     at: int
     #: a NULL operand sets no bound (`x is null or mz_now() < x`)
     optional: bool = False
-    #: of the operand's type, see `bounds.operand_kind`; "" before Spark was asked for the type
+    #: the kind of the operand, see `bounds.operand_kind`; "" before Spark was asked for the type
     kind: str = ""
 
 

@@ -78,7 +78,7 @@ class MonotoneComparison:
     of_fields: tuple[exp.Expr, ...] = ()
     #: how its changes are found: `UNIT`, `MONTHS` or `CELLS`; `LISTED` with the list as the other side
     search: str = ""
-    #: of MONTHS: the times of day (ms) at which the zone's offset may change, for the clock or for the moved clock
+    #: for MONTHS: the times of day (ms) at which the zone's offset may change, for the clock or for the moved clock
     turns: tuple[int, ...] = ()
     #: the cells of time
     grid: Grid = Grid()

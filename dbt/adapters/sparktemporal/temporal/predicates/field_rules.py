@@ -112,7 +112,7 @@ class _Holds(PredicateVisitor[bool]):
         return any(self._compare(node.this, "=", item) for item in node.expressions) is not inverted
 
     def _compare(self, left: exp.Expr, operator: str, right: exp.Expr) -> bool:
-        """Whether two numbers compare so. Raises NoForm where DOUBLEs may do so otherwise: both hold a fraction."""
+        """Whether a comparison of two numbers holds. Raises NoForm for two fractions, one of them an inexact DOUBLE."""
         both = [self.at.number(side).kept() for side in (left, right)]
         if not (any(side.is_whole for side in both) or all(side.is_exact for side in both)):
             raise NoForm

@@ -30,7 +30,7 @@ from .int_casts import cuts_double
 from .logic import branches_of, values_of
 from .ordered import DATE, TEXT, TIMESTAMP, Ordered, ordered
 
-#: a side has no clock moved by a length; is such a clock; its date, or whole days of it; another function of it
+#: a side has no moved clock; is a clock moved by a length; is whole days, of one or moved; is another function of one
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 
@@ -64,7 +64,7 @@ class Side:
     dated: bool = False
     #: how the side depends on a clock that is moved by months (NONE, MOVED, DAYS, OTHER)
     months: str = NONE
-    #: whether its values are beginnings of days, so that months which are added to it do not turn it back
+    #: whether the side's values are beginnings of days, so that added months do not turn the side back
     of_days: bool = False
     #: the instants of whose fields the side is made: its order is known in years of four digits
     of_fields: tuple[exp.Expr, ...] = ()

@@ -41,7 +41,7 @@ from .blocks import (
 from .field_rules import RULES
 from .fields import Dated, Day, Evaluation, Several, Used, Value, is_digits, is_made, of_digits
 
-#: the years as Spark reads them, in which the order is known: instants of others are neither searched nor stored
+#: the years, as Spark reads them, in which the order is known: instants of other years are neither searched nor stored
 YEARS = (FIRST_YEAR, LAST_YEAR)
 #: the year 8000 (ms): searches of what is made of fields end here, so that shifts of centuries have room
 YEARS_END = 190_288_396_800_000
@@ -56,15 +56,15 @@ class Ordered:
 
     #: the instant
     of: exp.Expr
-    #: it changes only at multiples of this time (s) after midnight; 0 where it changes with each fraction
+    #: the value changes only at multiples of this time (s) after midnight; 0 where it changes with each fraction
     step: int
     #: TEXT, NUMBER, DATE, TIMESTAMP or SEVERAL
     type: str
-    #: types to which Spark can cast only some of its texts, or in another order
+    #: types to which Spark can cast only some of the texts, or all texts but with another order
     partial: frozenset[str] = frozenset()
 
     def is_partial(self, type_: str) -> bool:
-        """Whether its order is not that of its texts as values of a type."""
+        """Whether Spark can cast only some of the texts to a type, or the cast texts have another order."""
         return type_.partition("(")[0] in self.partial
 
 
@@ -120,7 +120,7 @@ def _days(leap: bool) -> Iterator[Day]:
             yield Day(month, day, count)
 
 
-#: the days of a common year and of a leap year; the first days of the months
+#: the days of a common year and of a leap year; the first days of the months; the weeks
 _EVERY = [list(_days(leap)) for leap in (False, True)]
 _FIRSTS = [[day for day in _EVERY[0] if day.day == 1]]
 _WEEKS = [[Day(0, 0, week) for week in range(1, 54)]]
