@@ -42,7 +42,7 @@ _EXISTS, _FORALL = "exists", "forall"
 _IS_SOME = tuple(map(Shape, ("size(mz_a) > 0", "size(mz_a) >= 1", "cardinality(mz_a) > 0", "0 < size(mz_a)")))
 #: TRUE where the least or greatest element passes
 _PASSES = "mz_edge {op} mz_clock"
-#: (of exists, of forall), each equal to its call for every row
+#: call -> a predicate with the same value for every row
 _EXACT: Mapping[str, str] = {
     _EXISTS: "(mz_edge IS NOT NULL AND mz_edge {op} mz_clock OR exists(mz_a, x -> x IS NULL AND NULL))",
     _FORALL: "((mz_edge IS NULL OR mz_edge {op} mz_clock) AND forall(mz_a, x -> x IS NOT NULL OR NULL))",

@@ -57,7 +57,7 @@ class _Conditional:
     """An aggregate, with its FILTER, of values that conditions of the clock decide."""
 
     whole: exp.Expr
-    #: disjoint. A branch without the clock is a condition over all rows
+    #: disjoint branches. A branch without the clock is a condition over all rows
     branches: tuple[Branch, ...]
     #: the aggregate of the one value, or of any of the values
     call: exp.Expr

@@ -33,7 +33,7 @@ class Core:
     inner: bool = False
     #: for a core that is kept per group. The query then gives keys and operands of sums
     groups: Groups | None = None
-    #: whether it has groups without a window, each of which is a row of the answer
+    #: whether the core has groups without a window, each of which is a row of the answer
     has_all_groups: bool = False
     #: the form, rows or groups, and its reason
     kept: Kept = Kept()

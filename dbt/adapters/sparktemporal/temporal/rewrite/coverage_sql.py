@@ -26,7 +26,7 @@ OWN = "mz_partner_"
 _FIRST, _LAST = f"{-(1 << 62)}L", f"{1 << 62}L"
 #: the last millisecond that is a TIMESTAMP
 _LAST_TIMESTAMP = f"{((1 << 63) - 1) // 1000}L"
-#: stands for the instant (ms) from which a run computes its rows, see `from_instant`; by itself before every partner
+#: stands for the instant (ms) from which a run computes its rows, see `from_instant`; the number is before all partners
 RUN = "-9000000000000001L"
 
 

@@ -25,13 +25,13 @@ class Evaluated:
     text: str
     #: True: evaluated over the rows in a stored window. False: over all rows
     windowed: bool
-    #: the reason why a read evaluates it
+    #: the reason why a read evaluates the part
     why: str
-    #: the word by which its SELECT takes a window; "" where only a query below takes one
+    #: the word by which the part's SELECT takes a window; "" where only a query below takes one
     takes: str = "and"
     #: the condition, if it would give rows a window as a WHERE, or groups as a HAVING; else ""
     where: str = ""
-    #: whether it is a condition; else the clock is a value in it
+    #: whether the part is a condition; else the clock is a value in the part
     is_condition: bool = True
 
     @property
@@ -46,7 +46,7 @@ class AtRead:
 
     call: exp.Expr
     select: exp.Select | None
-    #: why it limits no stored rows
+    #: the reason why the call limits no stored rows
     why: str
     #: whether it stands above the rows of its SELECT
     is_above: bool

@@ -83,7 +83,7 @@ class Sums:
     def value(self, aggregate: Aggregate | None, call: str, arguments: Sequence[tuple[str, str]]) -> str:
         """SQL: the value of an aggregate over rows that hold the sums of one group each. Raises NoSum.
 
-        call: its text, for messages. arguments: (column of the core, its type), none for count(*).
+        call: the text of the aggregate, for messages. arguments: (column of the core, its type), none for count(*).
         """
         if not arguments:
             return f"coalesce({self._total(COUNT)}, 0L)"

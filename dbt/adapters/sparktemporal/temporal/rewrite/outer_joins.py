@@ -10,8 +10,8 @@
 
 So a row is stored with the times at which it has no partner, and a read costs in proportion to its answer.
 `coverage_sql` computes the gaps. Where it takes more than equal keys and plain comparisons to find the partners, a
-read evaluates the join. So it does for an outer join of rows that another evaluation may choose otherwise (LIMIT,
-row_number()): the rows with and without partners would be of two choices.
+read evaluates the join. A read also evaluates an outer join of rows that another evaluation may choose otherwise
+(LIMIT, row_number()): the rows with and without partners would be of two choices.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class _Subquery:
     query: exp.Select
     #: whether a partner has to be there
     present: bool
-    #: of an IN
+    #: the equality of an IN; None for an EXISTS
     key: Key | None = None
 
 

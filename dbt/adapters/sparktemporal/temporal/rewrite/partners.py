@@ -47,7 +47,7 @@ class Partners:
     #: conditions on the outer rows alone, without which a row has no partner
     outer_only: tuple[exp.Expr, ...]
     times: coverage_sql.Partnered
-    #: a call of mz_now() that decides when they are there
+    #: a call of mz_now() that decides when the partners are there
     call: exp.Expr
     #: the SELECT of the partners, with all predicates over the clock in its WHERE
     select: exp.Select
@@ -199,7 +199,7 @@ def _lasting(compared: Comparison, column: str, is_timestamp: bool) -> str:
 
 
 def _lasting_column(compared: Comparison) -> exp.Expr | None:
-    """`_lasting` as a condition on `at` in `at + interval 7 days`, so that Spark skips files; None for others."""
+    """`_lasting` as a condition on `at` in `at + interval 7 days`, so that Spark skips files; None for any other."""
     operand = compared.operand.unnest()
     if not isinstance(operand, exp.Add) or compared.optional:
         return None

@@ -81,7 +81,7 @@ def predicates(select: exp.Select) -> list[exp.Expr]:
 
 
 def without_clock_in_joins(select: exp.Select) -> exp.Select:
-    """A copy without the ONs over the clock."""
+    """A copy of a SELECT in which no join has an ON over the clock; an inner join without its ON is a CROSS JOIN."""
     rows = select.copy()
     for join in _joins(rows):
         join.set("on", None)

@@ -22,7 +22,7 @@ from ..sql.text.dialect import fragment, has_clock, render, without
 from .above_groups import GROUPED
 from .core import Core, is_placeholder, refuse_nondeterministic
 
-#: clauses by which a SELECT has less than the rows of its FROM, or others, beside groups
+#: clauses, besides groups, by which a SELECT has fewer rows than its FROM, or other rows
 _LESS = ("where", "joins", "laterals", "having", "qualify", "limit", "offset")
 
 
