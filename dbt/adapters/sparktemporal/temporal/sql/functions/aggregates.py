@@ -18,7 +18,7 @@ _OF_ROWS = """
     tuple_union_agg_integer var_pop var_samp variance vector_avg vector_sum
 """
 
-#: those of them whose value no order of the rows decides, not even in its last digits
+#: the aggregates among them whose value no order of the rows decides, not even in the last digits
 _IN_ANY_ORDER = (
     "bit_xor", "bitmap_and_agg", "bitmap_construct_agg", "bitmap_or_agg", "count_min_sketch", "median", "percentile",
     "percentile_cont", "percentile_disc", "regr_count", "try_sum",

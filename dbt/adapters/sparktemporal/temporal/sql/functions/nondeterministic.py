@@ -10,7 +10,7 @@ _INSTANT, _LOCAL, _DATE = "mz_now()", "CAST(mz_now() AS TIMESTAMP_NTZ)", "CAST(m
 ROWS = (
     Function("current_timestamp", depends_on=CLOCK, clock=_INSTANT, bare=True),
     Function("now", depends_on=CLOCK, clock=_INSTANT),
-    # other engines than Spark have it
+    # a function of engines other than Spark
     Function("getdate", depends_on=CLOCK, clock=_INSTANT),
     Function("localtimestamp", depends_on=CLOCK, clock=_LOCAL, bare=True),
     Function("current_date", depends_on=CLOCK, clock=_DATE, bare=True),
@@ -23,7 +23,7 @@ ROWS = (
         Function(name, depends_on=CHANCE)
         for name in ("rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle")
     ),
-    # its vector is made up, unless it is the fifth argument or the mode has none
+    # Spark makes up an initialization vector, unless the fifth argument gives one or the mode has none
     Function("aes_encrypt", depends_on=CHANCE, unless="ECB"),
     Function("aes_encrypt", 5),
     Function("aes_encrypt", 6),
@@ -42,7 +42,7 @@ ROWS = (
     Function("from_protobuf", depends_on=FILES),
     Function("to_protobuf", depends_on=FILES),
 
-    # the same throughout a run, which asks for those it names. (`user` without parentheses is more often a column)
+    # constant within a run, which asks for the values where a query names one. (`user` alone is more often a column)
     Function("user", depends_on=SESSION),
     Function("version", depends_on=SESSION),
     *(

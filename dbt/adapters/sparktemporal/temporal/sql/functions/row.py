@@ -123,7 +123,7 @@ class Function:
     decreasing: int | None = None
     #: the part of local time that decides the value. Unless NOTHING, `increasing` holds in zones with one offset only
     local: Local = Local.NOTHING
-    #: of an argument that is later by this (µs) or more the value is never smaller; by less it may be
+    #: a later argument may have a smaller value, unless the argument is later by this length (µs) or more
     slack: int = 0
     #: whether f(-x) is f(x), and rises with x from 0 on
     is_even: bool = False
@@ -174,7 +174,7 @@ class Function:
 
     #: CLOCK, CHANCE, PLACE, CODE, FILES or SESSION
     depends_on: str = ""
-    #: a call with this word as its third or a later argument does not depend on these
+    #: a call with this word as its third or a later argument has no such dependence
     unless: str = ""
     #: the SQL that replaces the function in a temporal view
     clock: str = ""

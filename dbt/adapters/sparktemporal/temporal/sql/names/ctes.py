@@ -1,4 +1,4 @@
-"""Common table expressions: those visible to a query, and those a query needs outside of its model."""
+"""Common table expressions: which a query sees, and which a query needs outside of its model."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:
-    """The CTE that a table names; None for a table of the catalog. Of several CTEs of one name it is the nearest."""
+    """The CTE that a table names, the nearest of several with one name; None for a table of the catalog."""
     named = [cte for cte in visible_ctes(table) if folded(cte.alias) == folded(table.name)]
     return named[-1] if named and not table.db else None
 
 
 def with_ctes(query: Q, visible: list[exp.CTE]) -> Q:
-    """Set the WITH of a query to those of the visible CTEs that it names, directly or through others, in place.
+    """Set the WITH of a query to the visible CTEs that the query names, directly or through others, in place.
 
     A query that names none of them keeps its own WITH. A WITH RECURSIVE stays RECURSIVE.
     """

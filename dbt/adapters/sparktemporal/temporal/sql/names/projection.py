@@ -87,8 +87,9 @@ def _stored_names(
 ) -> dict[tuple[int, str], str]:
     """(source, column) -> the name of the stored column: the column's own, or `source_column` if that is not free.
 
-    others: the names that mean no column of the sources, such as aliases. A column of such a name would win. items:
-    those of the SELECT itself, such as an alias in HAVING that is also a column of two sources.
+    others: names that mean no column of the sources, such as aliases. A stored column of such a name would hide what
+    the name means. items: the `others` that the SELECT itself names, such as an alias in HAVING that is also a column
+    of two sources.
     """
     stored: dict[tuple[int, str], str] = {}
     taken: set[str] = set()

@@ -82,7 +82,7 @@ def _starred(source: Source) -> list[tuple[str, str]]:
 
 
 def star_of(item: exp.Expr) -> exp.Star | None:
-    """The star of an item `*` or `t.*`."""
+    """The star of an item `*` or `t.*`; None for any other item."""
     star = item.this if isinstance(item, exp.Column) else item
     return star if isinstance(star, exp.Star) else None
 

@@ -178,7 +178,7 @@ def _of_numbers(node: exp.Expr, left: str, right: str) -> str | None:
 
 
 def _digits_of(kind: str, operand: exp.Expr | None) -> tuple[int, int] | None:
-    """An operand's (precision, scale). A whole literal beside a DECIMAL has the digits it shows, but a TINYINT."""
+    """(precision, scale) of an operand beside a DECIMAL: the digits shown of a whole literal, unless of TINYINT."""
     shown = None if operand is None or kind not in WHOLE[1:] else literal_digits(operand)
     return digits(kind) if shown is None else (len(shown.lstrip("0")) or 1, 0)
 

@@ -20,12 +20,12 @@ def digits(kind: str) -> tuple[int, int] | None:
 
 
 def of_sum(precision: int, scale: int) -> str:
-    """The type of a sum."""
+    """The type of sum(x) for x of DECIMAL(precision, scale)."""
     return f"DECIMAL({min(precision + 10, MOST)},{scale})"
 
 
 def of_mean(precision: int, scale: int) -> str:
-    """The type of a mean. precision: at most 34, because the type has four digits more."""
+    """The type of avg(x) for x of DECIMAL(precision, scale). precision: at most 34: the type has four digits more."""
     return f"DECIMAL({precision + 4},{scale + 4})"
 
 

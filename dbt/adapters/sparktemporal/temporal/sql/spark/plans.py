@@ -129,7 +129,7 @@ _PEERS = re.compile(rf"\b(?:{'|'.join(OF_PEERS)})\(")
 def adds_doubles(plan: str, types: Iterable[str]) -> bool:
     """Whether an analyzed plan may have sums of DOUBLE, whose last digits another evaluation may not give again.
 
-    types: of the columns that the plan reads, since a plan shows the types of casts alone.
+    types: the types of the columns that the plan reads, since a plan shows the types of casts alone.
 
     >>> plan = "Aggregate [a#1], [a#1, sum(b#2) AS c#3]"
     >>> adds_doubles(plan, ["int"]), adds_doubles(plan, ["double"]), adds_doubles("Project [b#2]", ["double"])

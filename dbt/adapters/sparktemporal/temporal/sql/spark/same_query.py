@@ -42,7 +42,7 @@ def is_inside(of_view: str, of_text: str) -> bool:
     lines, alone = (sections(plan).get("Analyzed", "").splitlines() for plan in (of_view, of_text))
     at = next((i for i, line in enumerate(lines) if line.lstrip(TREE).startswith("View (")), len(lines))
     is_cast = len(lines) > at + 1 and lines[at + 1].lstrip(TREE).startswith("Project [cast(")
-    return is_cast and _operators(lines[at + 2 :]) == _operators(alone[1:])  # the first is the schema
+    return is_cast and _operators(lines[at + 2 :]) == _operators(alone[1:])  # the first line is the schema
 
 
 def _operators(lines: Sequence[str]) -> list[str]:
@@ -71,7 +71,7 @@ def _operators(lines: Sequence[str]) -> list[str]:
     return [_BOUND.sub(r"\1", line) for line in numbered(text).splitlines()]
 
 
-#: `VALUES … AS n(a, b)` has its names from a projection, or of its own where the tree prints it
+#: the names that a projection gives to `VALUES … AS n(a, b)`. Printed from the tree, the VALUES has these names itself
 _RENAMED = re.compile(r" AS \w+#\d+L?")
 #: a literal of a time, which the tree prints as a cast of its text
 _TIME = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d*[1-9])?)"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 ZONE, ANSI = "spark.sql.session.timeZone", "spark.sql.ansi.enabled"
 CASE, TIMESTAMP_TYPE = "spark.sql.caseSensitive", "spark.sql.timestampType"
 
-#: remembered whether a session has set them or not
+#: settings that a state remembers whether a session has set them or not
 ALWAYS = (ZONE, ANSI, CASE, TIMESTAMP_TYPE)
 #: defaults that are the same in every version of Spark; Spark is asked for other defaults
 DEFAULTS = {CASE: "false", TIMESTAMP_TYPE: "TIMESTAMP_LTZ"}

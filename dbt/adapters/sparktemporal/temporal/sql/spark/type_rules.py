@@ -32,7 +32,7 @@ _SUFFIXES = {"l": "bigint", "s": "smallint", "y": "tinyint", "d": "double", "f":
 
 
 def type_of(node: exp.Expr, types: Types) -> str | None:
-    """The type of an expression. types: of its parts."""
+    """The type of an expression. types: gives the type of a part of the expression."""
     if isinstance(node, (exp.Predicate, exp.Not, exp.Boolean, exp.And, exp.Or)):
         return "boolean"
     if isinstance(node, exp.Anonymous):

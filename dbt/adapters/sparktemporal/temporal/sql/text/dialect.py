@@ -39,7 +39,7 @@ def parse(sql: str) -> exp.Query:
     """The one query in `sql` as a tree, which belongs to the caller.
 
     Each text is parsed once: a copy of a tree takes a fifth of the time. Raises a Refusal that says where the parser
-    stopped, that the text is nested too deeply, or that it is no single query.
+    stopped, that the text is nested too deeply, or that the text is no single query.
     """
     return _parsed(sql).copy()
 
@@ -138,7 +138,7 @@ def fragment(node: exp.Expr) -> str:
 
 
 def place_of(node: exp.Expr) -> tuple[int, int] | None:
-    """The offsets [start, end) of an expression in the text that its names were `mark`ed with; None where unknown."""
+    """The offsets [start, end) of an expression in the text from `quotes.mark`; None where they are not known."""
     printed = f"SELECT {render(node)}"
     found = quotes.place_of(node, lambda piece: _printed(f"SELECT {piece}") == printed)
     return None if found is None else found[1:]

@@ -40,7 +40,7 @@ def _literal(parser: sqlglot.Parser, text: exp.Expr, kind: exp.DataType) -> exp.
 
 
 def _position(parser: sqlglot.Parser) -> exp.Expr:
-    """`position(a IN b)` has a syntax of its own, `position(a, b)` is a call like others."""
+    """Parse the arguments of `position`: `a IN b`, which is a syntax of its own, or `a, b` as in any call."""
     given = parser._parse_csv(parser._parse_bitwise)
     if len(given) == 1 and parser._match(TokenType.IN):
         return parser.expression(exp.StrPosition(this=parser._parse_bitwise(), substr=given[0]))

@@ -26,7 +26,7 @@ _SIDE_BY_SIDE = "spark.sql.legacy.consecutiveStringLiterals.enabled"
 _NO_ESCAPES = "spark.sql.parser.escapedStringLiterals"
 _QUOTED_NAMES = ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
 
-#: of an interval of several units (`interval 1 hour 30 minutes`)
+#: the words for units in an interval of several units (`interval 1 hour 30 minutes`)
 _UNITS = {
     unit + end
     for unit in ["NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"]
@@ -95,7 +95,7 @@ def as_read(sql: str, settings: Mapping[str, str], version: str) -> str:
 
 
 def _refuse(sql: str, settings: Mapping[str, str]) -> None:
-    """Refuse texts that a setting of the session gives another meaning: with `_NO_ESCAPES` those of a run, too."""
+    """Refuse a text that a setting of the session gives another meaning; with `_NO_ESCAPES` on, any text."""
     if _is_on(settings, _NO_ESCAPES):
         raise Refusal(
             "ST305",

@@ -41,7 +41,7 @@ class Reference:
 
     start: int
     end: int
-    #: of `identifiers.key`
+    #: the relation by `identifiers.key`
     key: str
     #: the name as written
     name: str
