@@ -35,7 +35,7 @@ STALE_LOCK_MS = 3_600_000
 
 
 def new_run_id(clock: int) -> str:
-    """A unique id of a run. It starts with the clock (ms), so that the age of an orphaned table is known."""
+    """A unique id of a run. The id begins with the clock (ms), so that the age of an orphaned table is known."""
     return f"{max(clock, 0):011x}{secrets.token_hex(3)}00"
 
 
@@ -84,7 +84,7 @@ def late_name(model: str, run_id: str) -> str:
 
 
 def state_name(model: str, run_id: str) -> str:
-    """The table of a state: one that is too long for the text of a view, or that of an epoch that has ended."""
+    """The table of a state that is too long for the text of a view, or of an epoch that has ended."""
     return f"{model}__state_{run_id}"
 
 

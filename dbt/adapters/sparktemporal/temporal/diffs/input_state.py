@@ -90,11 +90,11 @@ class Scan:
 
     #: the SQL behind the name, as Spark prints it (`VERSION AS OF 'side'`), "" for none
     version: str
-    #: None for an empty table
+    #: the id of the snapshot; None for an empty table
     snapshot: int | None
     #: the number of the schema in the table, whose columns have fixed ids
     schema: int
-    #: None for main, for a tag, and for another fixed version
+    #: the name of the branch; None for main, for a tag, and for another fixed version
     branch: str | None
 
     def __str__(self) -> str:

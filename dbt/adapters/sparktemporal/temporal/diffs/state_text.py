@@ -32,7 +32,7 @@ MARK = "mz_state:"
 #: how the state in a text begins: with its format and its model, in every format
 _OF_MODEL = re.compile(rf'/\* {MARK} {{"format":[0-9]+,"model":("(?:[^"\\]|\\.)*")')
 
-#: so many characters of a view's text every catalog keeps: the fewest, 32,700, are those of Hive's metastore in Derby
+#: every catalog keeps a view's text of so many characters; Hive's metastore in Derby keeps the fewest, 32,700
 VIEW_TEXT_LIMIT = 30_000
 
 
@@ -68,17 +68,17 @@ def is_commit(text: str, model: str) -> bool:
 
 
 def run_of(text: str) -> str:
-    """The run of a live view, "" for an unknown one; also when the state is damaged, as a full refresh replaces it."""
+    """The run of a live view, "" for an unknown one. A damaged state tells the run too, for a full refresh."""
     return _field_of(text, "run")
 
 
 def project_of(text: str) -> str:
-    """The dbt project that ran a model last, "" for an unknown one; also when the state is damaged."""
+    """The dbt project that ran a model last, "" for an unknown one. A damaged state tells the project too."""
     return _field_of(text, "project")
 
 
 def schema_of(text: str) -> str:
-    """The schema of the model that a live view is of, "" for an unknown one."""
+    """The schema of the model of a live view, "" for an unknown one."""
     line = text.partition(f"/* {MARK} ")[2].partition(" */")[0]
     try:
         return str(json.loads(line).get("schema", ""))

@@ -155,7 +155,7 @@ class CountedChain:
 def counted_chain(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> CountedChain:
     """A chain, from the rows of a store's `count`: one row, or one for each bucket (none for an empty chain).
 
-    since: the instant (ms) from which its buckets grow; None for a chain without buckets.
+    since: the instant (ms) from which the buckets of the chain grow; None for a chain without buckets.
     """
     found = [[None if value is None else int(value) for value in part] for part in parts]
 

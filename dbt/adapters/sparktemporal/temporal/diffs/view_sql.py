@@ -157,8 +157,8 @@ def expired_message(state: State) -> str:
 def thin_view(columns: Columns, live: str, star: bool = False) -> str:
     """The text of the thin view over `live`. star: `*` in place of the names of the columns.
 
-    A view casts to the types of its columns when it was made. So the text has a hash of the names and types: a view
-    that was made with other types has another text, and is made again.
+    A view casts to the types that its columns had when the view was made. So the text has a hash of the names and
+    types: a view that was made with other types has another text, and is made again.
     """
     told = hashlib.sha256(repr([tuple(column) for column in columns]).encode()).hexdigest()[:12]
     return f"SELECT /* mz_columns: {told} */ {'*' if star else ', '.join(quote(n) for n, _ in columns)} FROM {live}"

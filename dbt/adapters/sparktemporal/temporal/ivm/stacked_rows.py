@@ -14,7 +14,7 @@ from ..diffs.state import Chain, CoreState, State
 from ..diffs.stores import store_of
 from ..sql.text.dialect import quote
 
-#: columns beside those of a model, which tell when its rows are there
+#: columns beside the columns of a model, which tell when the rows are there
 TIMES = frozenset({"mzu_from", "mzu_until", "mzu_timestamp"})
 
 
