@@ -52,7 +52,7 @@ def hash_of(
 
 
 def is_of(node: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Whether an expression has columns, and all of them are of one table. types: of the columns of the table."""
+    """Whether an expression has columns, and all of them are of one table. types: column of the table -> its type."""
     columns = [quote(column.parts[0].name.lower()) for column in node.find_all(exp.Column)]
     return bool(columns) and all(name in types for name in columns)
 

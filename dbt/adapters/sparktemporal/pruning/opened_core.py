@@ -72,7 +72,7 @@ def open_core(
 
 
 def _as_declared(warehouse: Warehouse, relation: str, columns: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The columns of a table, with the types of those of CHAR, which a query gives as STRING.
+    """The columns of a table. A column of CHAR, which a query gives as STRING, has its declared type.
 
     Spark pads a text to the length of the CHAR that it compares it with, so statistics do not compare as texts do.
     """

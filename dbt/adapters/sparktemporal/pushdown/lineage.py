@@ -43,7 +43,7 @@ class Place:
 
     #: the index of the table in `linear_tables.tables`
     index: int
-    #: over the bare columns of the table
+    #: a predicate over the bare columns of the table
     predicate: exp.Expr
     #: rendered column of another table in the predicate -> its type, "" where not known
     others: Mapping[str, str]

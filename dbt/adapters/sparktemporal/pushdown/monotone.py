@@ -49,7 +49,7 @@ def of_ends(least: str | None, most: str | None, of: Sequence[ValueRange], kind:
 
 
 def each_end(a: ValueRange, function: Callable[[str], str], kind: str, named: str = "") -> ValueRange:
-    """An increasing function of a range."""
+    """The range of an increasing function of a range. function: SQL of an end -> SQL of the function's value there."""
     least, most = (None if end is None else function(end) for end in (a.least, a.most))
     return of_ends(least, most, [a], kind, named)
 

@@ -150,12 +150,12 @@ def of_files(one: Measured, every: Mapping[int, str], known: Sequence[str]) -> s
 
 
 def known(one: Measured, table: str) -> str:
-    """A query: the rows of a table of statistics about one input, except of files without statistics."""
+    """A query: the rows of a table of statistics about one input, without the rows that lack statistics."""
     return f"SELECT * FROM {table} WHERE relation = {string_literal(one.relation)} AND mz_rows IS NOT NULL"
 
 
 def unknown(one: Measured, table: str) -> str:
-    """A query of one row: the number of new files, the names of the first of them, the number of files that are gone.
+    """A query of one row: the number of new files, the first of their names (JSON), the number of files that are gone.
 
     A file that was measured and has no rows is not new.
     """

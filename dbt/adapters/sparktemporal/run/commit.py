@@ -123,7 +123,7 @@ class Commit:
         `statements` gets the view as it was before the run's commit. A commit in a table is read once all the same,
         because an UPDATE that finds no row succeeds too.
 
-        state: of the commit. run: the run that committed the state; None for a run that has committed nothing.
+        state: the state of the commit. run: the run that committed it; None for a run that has committed nothing.
         Raises ForeignRelation, and TemporalError (ST513) where the commit of `run` was never the last one.
         """
         shown, is_seen = "", run is None
@@ -221,8 +221,8 @@ class ViewTexts:
     def committing(self, state: State, verb: str, after: str | None) -> tuple[State, list[Statement]]:
         """(the state as it is published, the statements that publish the state). The last statement is the commit.
 
-        verb: of the statement that commits. after: the run that committed before. Raises TemporalError (ST514) where
-        the catalog keeps no text so long.
+        verb: the verb of the statement that commits. after: the run that committed before. Raises TemporalError (ST514)
+        where the catalog keeps no text so long.
         """
         steps: list[Statement] = []
         found = self._fitting(state)
@@ -258,7 +258,7 @@ class ViewTexts:
     def refuse_too_long(self, later: State, has_clock: bool = True) -> None:
         """Refuse a model whose view may become too long when its inputs are updated.
 
-        later: its longest state. has_clock: False where only the inputs of the model compare the clock.
+        later: the longest state of the model. has_clock: False where only the inputs of the model compare the clock.
         """
         updates = self.updates(later.cores, later.schema)
         if self._fitting(later) is not None and self.fits(updates):

@@ -198,7 +198,8 @@ def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
 def _is_asked_about(plan: RunPlan, core: TypedCore) -> bool:
     """Whether `not_stored` asks about a core.
 
-    Of a core that was read in full it asks for updates after the expiration alone, as this reads the inputs once more.
+    For a core that was read in full, `not_stored` asks only when updates after the expiration are left out, because the
+    query reads the inputs once more.
     """
     return (plan.capture.cores[core.name].is_incremental or plan.leaves_out) and not tells_beyond(plan, core)
 

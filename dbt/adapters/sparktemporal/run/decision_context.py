@@ -52,7 +52,7 @@ def expiry_of(
     clock: int,
     refreshes: Refreshes | None,
 ) -> Expiry:
-    """How long a model answers after a rebuild. offset: its expiration (ms). inputs: those that dbt knows."""
+    """How long a model answers after a rebuild. offset: the config `expiration` (ms). inputs: the ones dbt knows."""
     if offset is not None and not inputs:  # dbt knows of no input: does the model name tables itself?
         at = clock_text.written_at(model.written, model.calls, f"{clock}L")
         inputs = [Dependence(name) for name in _tables_named(warehouse, at)]
@@ -88,7 +88,7 @@ def rebuilt(
 ) -> tuple[Warehouse, Model, Decision]:
     """What a rebuild of a committed model would do by its present config, for explanations.
 
-    (the warehouse that knows the temporal views below, the committed text as a model, the decision of the rebuild).
+    -> (a warehouse that knows the temporal views below, the committed text as a model, the decision of the rebuild).
     inputs: the relations that the model reads, as far as dbt knows.
     """
     warehouse = as_captured(warehouse, state)

@@ -88,7 +88,7 @@ def old(plan: RunPlan) -> Late:
 
 
 def _none(plan: RunPlan) -> Late:
-    """No late rows, with their columns where these are more than the keys of groups."""
+    """No late rows. `shown` tells their columns where a core is kept per group, whose own columns are only the keys."""
     columns = late_sql.of_cores(plan.model.cores)
     is_grouped = any(core.sums is not None for core in plan.model.cores)
     return Late(late_sql.identity(columns), (), tuple(late_sql.columns(columns)) if is_grouped else ())

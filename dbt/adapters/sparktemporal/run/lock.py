@@ -44,9 +44,9 @@ def take_lock(warehouse: Warehouse, target: ModelRelations, patience: int) -> tu
 def _try(warehouse: Warehouse, target: ModelRelations, clock: int, asked: float | None) -> str | None:
     """Create the lock -> the id of this run; None where there is a lock. clock: the engine's now (ms).
 
-    The age of the lock counts from here on, and so does the clock in the id: a run may have waited for long. asked:
-    when the run asked for a lock that is free (s), None where it waited. The id is the property mz_run: Spark hides
-    properties named token.
+    The age of the lock and the clock in the id count from here on, because a run may have waited for long. The id is
+    the property mz_run: Spark hides properties named token.
+    asked: the time (s) at which the run asked for the lock; None where the run waited for another run before.
     """
     token, pid = chain_rules.new_run_id(clock), os.getpid()
     with _held_guard:

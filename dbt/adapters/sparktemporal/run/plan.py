@@ -209,10 +209,14 @@ class RunPlan(Request):
         return {name: chains for name, chains in found.items() if chains and name not in merged}
 
     def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
-        """The earliest readable instant (ms) after this run: `latest` in three cases, otherwise `decision.since`.
+        """The earliest readable instant (ms) after this run. merged: core -> the chains that become one.
 
-        A chain is split. The chains of a core that become one have SMALL_CHAIN rows or more. A chain of so many rows
-        is over: all its intervals have ended. merged: core -> the chains that become one.
+        | a run in which | the instant |
+        |---|---|
+        | a chain is split | `latest` |
+        | chains that become one have SMALL_CHAIN rows or more together | `latest` |
+        | a chain of SMALL_CHAIN rows or more is over: all intervals of the chain have ended | `latest` |
+        | none of this happens | `decision.since` |
         """
         merged = merged or {}
         chains = [c for core in self.model.cores for c in self.old_chains(core.name)]

@@ -261,7 +261,7 @@ def _refuse(warehouse: Warehouse, plan: RunPlan, texts: ViewTexts) -> None:
 
 
 def _built_on(warehouse: Warehouse, plan: RunPlan) -> list[tuple[str, Chain]]:
-    """(schema, chain) of the chains that a run adds to, and of those of temporal views that the run reads again."""
+    """(schema, chain) of the chains that a run adds to, and of the chains of temporal views that it reads again."""
     if plan.decision.writes_nothing:
         return []
     below = warehouse.stack.states.items() if warehouse.stack else ()

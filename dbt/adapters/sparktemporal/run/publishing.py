@@ -198,7 +198,7 @@ def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | 
 
 
 def clean_up(tools: Tools, plan: RunPlan, found: Sweep | None) -> list[Statement]:
-    """Statements that drop the tables that no state has named for `diffs_retention`, and those that dead runs left.
+    """Statements that drop tables that no state has named for `diffs_retention`, and tables that dead runs left.
 
     found: the tables, as found with the commit of the run; None where the run makes no commit.
     """

@@ -144,7 +144,7 @@ def refuse_inputs(warehouse: Warehouse, target: ModelRelations, analyzed: str, p
 
 
 def _refuse_itself(target: ModelRelations, read: Iterable[Sequence[str]], catalog: str) -> None:
-    """Refuse where a relation that a model reads is the model. read: names in parts."""
+    """Refuse a model that reads itself. read: the names, in parts, of the relations that the model reads."""
     own = identifiers.dotted(identifiers.parts(target.name()))
     names = (identifiers.dotted(identifiers.within(name, catalog)) for name in read)
     if any(folded(name) == folded(own) for name in names):

@@ -38,15 +38,15 @@ CLEARLY = 1.1
 class Sizes:
     """Numbers of rows, from which the costs of the ways follow. Reading a row costs 1, and so does writing a row."""
 
-    #: in the inputs, to be read so that the run goes on with what is stored
+    #: rows of the inputs that are read to go on with what is stored
     read: int
-    #: in the inputs; None where not known
+    #: rows of the inputs; None where not known
     every: int | None
-    #: in the chains
+    #: rows of the chains
     stored: int
-    #: in the chains that are written again in the statement that writes the new rows
+    #: rows of the chains that are written again by the statement that writes the new rows
     joined: int = 0
-    #: in the chains that are written again in a later statement
+    #: rows of the chains that are written again by a later statement
     merged: int = 0
     #: whether the rows that are read are compared with the stored rows
     compares: bool = False

@@ -24,7 +24,7 @@ from . import chain_rows, counting, full_reads, late_rows
 from .plan import RunPlan
 from .progress import Counts, Reading, Source, Tools
 
-#: of each attempt to read inputs that change meanwhile: how long to wait after it (s)
+#: the pause (s) after each attempt to read inputs that change meanwhile
 PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
 
 
