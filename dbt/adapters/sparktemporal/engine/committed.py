@@ -39,8 +39,8 @@ def state_of(warehouse: Warehouse, target: ModelRelations, live: ViewInfo) -> St
 def schema_of_model(live: ViewInfo, catalog: str, otherwise: Sequence[str] = ()) -> list[str]:
     """The schema of a commit's tables, by its parts, with its catalog where that is not the current one (`catalog`).
 
-    A run names the schema without its own current catalog. There a view looks the name up, wherever the view itself is.
-    otherwise: the catalog if the view does not tell it. Returns [] for an unknown schema.
+    A run names the schema without the catalog that is current in the run. A view looks the name up in that catalog,
+    wherever the view itself is. otherwise: the catalog if the view does not tell it. Returns [] for an unknown schema.
     """
     parts = identifiers.parts(schema_of(live.text))
     if len(parts) == 1:

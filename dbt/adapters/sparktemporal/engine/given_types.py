@@ -4,7 +4,8 @@
 |---|---|
 | DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by `type_rules` |
 | EXPLAIN | no plan; an error where a TIMESTAMP stands beside a number (so the caller takes mz_now() for a BIGINT) |
-| SET, and the SELECT of clock, version and catalog | no setting but the zone UTC, and what the caller gives |
+| SET | no settings; the zone UTC where the name of a setting follows |
+| the SELECT of clock, version and catalog | the clock that the caller gives, 4.1.0 and spark_catalog |
 | all others | an error that names the statement |
 """
 

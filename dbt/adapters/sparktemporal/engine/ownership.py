@@ -26,7 +26,7 @@ from .warehouse import Warehouse
 MARK = "mz_model"
 #: Parquet keeps columns of many values as differences: instants take a third of the room, and are read no slower
 _DELTA_ENCODED = "OPTIONS ('parquet.writer.version' = 'PARQUET_2_0')"
-#: words for which some Spark hides the value of a property, be they in the property's name or in the value
+#: some versions of Spark hide the value of a property whose name or value has one of these words
 _HIDDEN = re.compile("url|token|secret|passw|key|credential", re.IGNORECASE)
 
 

@@ -66,7 +66,7 @@ def _refusal(reference: str) -> Refusal:
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:
-    """The settings of a session, and those of the old state to which the session's defaults are equal."""
+    """The settings of a session, and each setting of the old state that the session has by default."""
     named = dict(settings)
     for key, value in old.settings.items() if old else ():
         if key not in named and warehouse.setting(key) == value:
@@ -77,8 +77,8 @@ def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State 
 def refuse_other(warehouse: Warehouse, state: State, what: str, always: bool = False, is_live: bool = True) -> None:
     """Refuse to evaluate a model's query under other settings than those of its live view.
 
-    what: the operation, for the message. always: also where the query only gives back stored rows. is_live: the
-    state is that of the last commit, which a run may replace.
+    what: the operation, for the message. always: whether to refuse also where the query only gives back stored rows.
+    is_live: whether the state is that of the last commit, which a run may replace.
     """
     if not (always or view_sql.evaluates(state)):
         return

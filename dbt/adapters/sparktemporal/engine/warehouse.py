@@ -75,7 +75,7 @@ class Warehouse:
         queries would be a job for each query, and a broadcast.
 
         All queries are sent one by one if one reads the changes of a Delta table. Spark looks up a name once for a
-        statement: where one names the table twice, Spark would read the changes at both places, or the rows at both.
+        statement: where a statement names the table twice, Spark would read the changes at both places, or the rows.
         """
         if not queries:
             return []

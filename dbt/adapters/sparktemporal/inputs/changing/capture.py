@@ -37,7 +37,7 @@ from .changes import InputChange
 from .core_delta import CoreDelta, DeltaKind, delta_of, stacked_in
 from .query_fingerprint import QueryFingerprint, Routines
 
-#: of `change_capture`
+#: the value of the config `change_capture` by which each run reads all
 _ALL = "full"
 
 #: about how many bytes a row takes in a file
@@ -50,7 +50,7 @@ class Request:
 
     target: ModelRelations
     config: TemporalConfig
-    #: its settings are those under which the model's rows are computed
+    #: with the settings under which the model's rows are computed
     invocation: Invocation
     #: the last commit
     old: State | None
@@ -107,7 +107,7 @@ class Capture:
     changes: Mapping[str, InputChange]
     #: the keys are names of cores
     cores: Mapping[str, CoreDelta]
-    #: of the query through which the inputs are read
+    #: the fingerprint of the query through which the inputs are read
     meaning: QueryFingerprint
     #: SQL of the files to remember in a table; None for no table
     manifest: str | None = None

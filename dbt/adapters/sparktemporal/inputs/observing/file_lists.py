@@ -149,7 +149,7 @@ class Compared:
     now: FileSummary
     #: the new files; None where they are too many to be named one by one
     files: tuple[ListedFile, ...] | None
-    #: of the present list, as in `Summary`
+    #: the entries of the present list, as in `Summary`
     entries: tuple[ListedFile, ...] | None
 
     @property

@@ -30,7 +30,7 @@ def are_few(files: Mapping[str, Sequence[ListedFile]]) -> bool:
 class Manifest:
     """The files of inputs, in a table or one by one."""
 
-    #: as SQL names it; "" for none
+    #: the table as SQL names it; "" for none
     table: str = ""
     #: input -> its files, where there is no table
     files: Mapping[str, Sequence[ListedFile]] = field(default_factory=dict)

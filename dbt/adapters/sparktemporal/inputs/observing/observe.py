@@ -26,7 +26,7 @@ from .append_only import AppendCursor
 from .file_lists import NAME, PATH, Compared, Summary
 from .manifest import Manifest
 
-#: bytes of a row of a file, at the least: fewer are rare
+#: a row of a file has so many bytes at least; fewer are rare
 _ROW = 4
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: paths that are the same as URIs
@@ -48,7 +48,7 @@ class Input:
     in_directory: bool = False
     #: the number of rows, where the listing counts them
     rows: int | None = None
-    #: of a table with versions
+    #: the columns of a table with versions
     columns: tuple[str, ...] = ()
     #: all files, where they are few
     files: tuple[ListedFile, ...] | None = None
