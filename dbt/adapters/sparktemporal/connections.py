@@ -62,7 +62,7 @@ def without_metastore(message: str) -> str:
 class SparkTemporalCredentials(SparkCredentials):
     """dbt-spark's credentials, with `catalog` and `views_in`. `server_side_parameters` are set over Thrift too."""
 
-    #: the catalog of names without a catalog: a setting unless over Thrift, and SET CATALOG unless by method `session`
+    #: the catalog of names without a catalog. A setting says so except over Thrift, SET CATALOG except by `session`
     catalog: str | None = None
     #: for a catalog without views: the schema of the views that people read, with its catalog; `none` for no views
     views_in: str | None = None
@@ -211,7 +211,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
                 )
         try:
             return super().add_query(sql, *args, **kwargs)
-        finally:  # an answer that came while it was executed may be of the time before
+        finally:  # an answer that came while the statement was executed may be of the time before
             if not is_own and may_write(sql):
                 self.facts.shared.forget()
 

@@ -286,8 +286,8 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
     def _refuse_foreign_diffs(self, relation: BaseRelation) -> bool:
         """Raise ForeignRelation where another relation has the name `<model>__diffs`.
 
-        -> False where dbt's list has the relation, and it was dropped since. For most models the list answers, without
-        a question to Spark.
+        -> False where dbt's list still has such a relation, which was dropped since; else True. For most models the
+        list answers, without a question to Spark.
         """
         target, name = self._target(relation), folded(f"{relation.identifier}__diffs")
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one

@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-#: the setting by which a Java that starts is told its own settings
+#: Spark's setting of the options with which its Java starts
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 #: a configuration of Log4j that is off, or of the level in the Java property log.level
 LOG4J = Path(__file__).with_name("log4j2.properties")
-#: the option of a Java that starts
+#: the option that makes a Java use LOG4J
 QUIET = f"-Dlog4j2.configurationFile={LOG4J.as_uri()}"
 
 

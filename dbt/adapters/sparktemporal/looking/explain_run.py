@@ -19,9 +19,9 @@ from ..temporal.sql.text.dialect import expression, parse, render
 from . import explain_pushdown, tables
 from .explain_pushdown import Row
 
-#: of each row, in words
+#: the columns of each row, in words
 _WORDS = ("about", "of", "what")
-#: of some rows, for machines: an instant (ms); rows of chains; files and bytes of an input, and those to be read
+#: columns of some rows, for machines: an instant (ms); rows of chains; files and bytes of an input, in all and to read
 _NUMBERS = ("instant", "rows", "files", "files_read", "bytes", "bytes_read")
 
 
@@ -105,7 +105,7 @@ def _read(run: Writer) -> Iterator[Row]:
 def _pushdown(run: Writer) -> Iterator[Row]:
     """Rows about the comparisons that follow from windows, and about what the comparisons leave to read of the inputs.
 
-    Only windows of cores that are read in full or stay as they are. A last row may tell that statistics are collected.
+    Only cores that are read in full or stay as they are have rows. A last row may tell that statistics are collected.
     """
     whole = [core for core in run.plan.model.cores if not run.plan.capture.cores[core.name].is_incremental]
     if run.plan.writes_nothing or not whole:

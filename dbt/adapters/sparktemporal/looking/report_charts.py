@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-#: of a drawing, in its own units
+#: the size of a drawing, in units of the drawing
 WIDTH, HEIGHT = 480, 150
-#: around the plot: left for the numbers, below for the hours
+#: the margins of the plot: left for the numbers, below for the hours
 LEFT, RIGHT, TOP, BELOW = 46, 8, 10, 22
-#: places of labels below the timeline, so that near ones do not overlap
+#: the lines for labels below the timeline: near labels do not overlap
 _LINES = 3
 
 

@@ -99,10 +99,9 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
         """The temporal_views under names that no model of this project has now: target, project, mine.
 
-        A model of another materialization takes over its name when it runs. Until then the temporal_view answers.
-
-        Looked for in the schemas of the profile and of the project's models, and in `schemas`. mine: this project ran
-        it last.
+        The schemas of the profile, of the project's models and in `schemas` are searched. Where a model of another
+        materialization has the name of a temporal_view, the view answers until the model runs and takes over the name.
+        mine: whether this project ran the temporal_view last.
         """
         # two spellings of one schema share their names: a model under one spelling is no leftover of the other
         named: dict[str, list[str]] = {folded(schema): [] for schema in schemas or []}

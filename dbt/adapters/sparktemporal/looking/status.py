@@ -92,7 +92,7 @@ class Asked:
     """A model that is asked about."""
 
     target: ModelRelations
-    #: the config, and on what the windows depend. Raises TemporalError for a config that is wrong
+    #: gives the config, and what the expiration depends on. Raises TemporalError for a config that is wrong
     described: Callable[[], tuple[TemporalConfig, Sequence[Dependence]]]
 
 
@@ -101,7 +101,7 @@ class Condition:
     """What is known of a model."""
 
     target: ModelRelations
-    #: by the names of `COLUMNS`
+    #: name in `COLUMNS` -> value
     facts: dict[str, Any]
     #: None for a model that has not run, or whose state cannot be read
     state: State | None = None
@@ -205,7 +205,8 @@ def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
 def last_run(runs: Sequence[run_log.Run], frontier: int, clock: int) -> dict[str, Any]:
     """Facts of the last run, from the log of the target folder or from the last commit, whichever is later.
 
-    frontier: of the last commit (ms). A run with nothing new commits nothing, so no other target folder knows of it.
+    frontier: the one of the last commit (ms). A run with nothing new commits nothing, so other target folders do not
+    know of it. clock: ms.
     """
     at, did = frontier, None
     if runs and run_log.ran_at(runs[0]) >= at:

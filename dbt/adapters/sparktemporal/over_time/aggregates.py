@@ -159,7 +159,7 @@ def by_totals(
 ) -> str | None:
     """The query of the aggregates by running totals; None where running totals are not possible.
 
-    instants: those of the points, where they are known (ms).
+    instants: the instants of the points (ms), where known.
     """
     if not over.is_row_by_row:
         return None

@@ -27,9 +27,9 @@ _NEAR = 10
 def calendar(warehouse: Warehouse, target: ModelRelations, count: Any, most: Any, clock: int) -> str:
     """A parenthesised query: the next `count` instants at which the output changes, with how many rows enter and leave.
 
-    most: the most instants at which an output is evaluated that cannot be read row by row. If these hold fewer changes
-    than `count`, and others follow, the query raises an error. clock: ms. Columns: mz_timestamp (ms), changes_at
-    (TIMESTAMP), rows_in, rows_out.
+    most: the most instants at which an output that is not read row by row is evaluated. If there are fewer changes than
+    `count` at these instants, and more instants follow, the query raises an error. clock: ms.
+    Columns: mz_timestamp (ms), changes_at (TIMESTAMP), rows_in, rows_out.
     """
     state = committed(warehouse, target)
     what = f"temporal_calendar of {state.model}"

@@ -52,11 +52,11 @@ class Session:
 
     #: SQL of the instant of the read (ms)
     t: str
-    #: Spark's mode
+    #: whether Spark has ANSI mode
     ansi: bool
     #: Spark's time zone
     zone: str
-    #: of the engine
+    #: the SQL of the engine
     dialect: Dialect
 
 

@@ -31,9 +31,9 @@ class Kind:
     """The kind of a value."""
 
     name: str
-    #: of an exact number; of an integer, those of its decimal type in Spark. A DOUBLE has 1, a FLOAT 0
+    #: the digits of an exact number, for an integer those of its decimal type in Spark; 1 for a DOUBLE, 0 for a FLOAT
     digits: int = 0
-    #: of an exact number
+    #: the scale of an exact number
     scale: int = 0
 
     @staticmethod

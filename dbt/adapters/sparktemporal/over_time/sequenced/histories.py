@@ -174,5 +174,5 @@ def _of_total(core: CoreState, sources: list[str], within: Range) -> str:
 
 
 def partition(keys: Columns) -> str:
-    """A PARTITION BY keys that a GROUP BY has made the same where they are equal; "" for none. It takes no maps."""
+    """A PARTITION BY of keys, none of them a map; "" for none. A GROUP BY has made equal keys identical."""
     return f"PARTITION BY {', '.join(identity(keys).keys)} " if keys else ""

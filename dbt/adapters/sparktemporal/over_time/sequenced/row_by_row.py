@@ -70,7 +70,7 @@ def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[s
 
 
 def _of_source(source: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Add the times to a source, in place -> the names of its other columns; None where it is not row by row."""
+    """Add the times to a source, in place -> the names of its other columns; None for a source not row by row."""
     if isinstance(source, exp.Table):
         if not is_placeholder(source):
             return None

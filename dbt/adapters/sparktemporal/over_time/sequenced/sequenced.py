@@ -219,7 +219,7 @@ class _Sequencing:
     # ---- the FROM ----
 
     def sources(self, select: exp.Select) -> tuple[list[Source], exp.Expr]:
-        """Gives each source of a SELECT its instant, in place -> the sources, and SQL of the instant of a row."""
+        """Give each source of a SELECT its instant, in place -> the sources, and the instant of a joined row."""
         first = self.put_source(select.args["from_"], f"{_COLUMN}{next(self.numbers)}")
         sources = [first]
         now: exp.Expr = column(first.instant)
@@ -275,7 +275,7 @@ class _Sequencing:
         return named.copy() if named else quote_name(f"mz_q_{next(self.numbers)}")
 
     def put_source(self, above: exp.Expr, instant: str) -> Source:
-        """Gives the source of a FROM or a join its instant, in place."""
+        """Give the source of a FROM or a join its instant, in place -> the source."""
         node, source = self.source(above.this, instant)
         above.set("this", node)
         return source
