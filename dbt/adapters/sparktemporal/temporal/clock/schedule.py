@@ -38,7 +38,7 @@ class Refreshes:
     def with_refresh(self, t: int, since: int) -> Refreshes:
         """The schedule with a refresh at t (ms). If t is new, `also` keeps the last MOST_ALSO from `since` to t.
 
-        A refresh after t is one of a run that a run with an earlier clock replaces.
+        Refreshes after t are left out: the run at t, with an earlier clock, replaces the runs that added them.
         """
         if t == self.last(t):
             return replace(self, also=tuple(one for one in self.also if one <= t))

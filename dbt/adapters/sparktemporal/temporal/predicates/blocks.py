@@ -15,7 +15,7 @@ from fractions import Fraction
 
 #: the years in which the order of such values is proved: a year has four digits there
 FIRST_YEAR, LAST_YEAR = 1001, 8999
-#: the least and the most of what a value counts: 1, the year, hour, minute, second, and fraction of a second
+#: what a value counts: 1, the year, hour, minute, second, and fraction of a second (µs); the least and most of each
 ONE, YEAR, HOUR, MINUTE, SECOND, FRACTION = range(6)
 _LEAST = (1, FIRST_YEAR, 0, 0, 0, 0)
 _MOST = (1, LAST_YEAR, 23, 59, 59, 999_999)
@@ -99,7 +99,7 @@ def counted(place: int) -> Number:
 class Block:
     """A piece of a text: a literal, or a number with leading zeros."""
 
-    #: in bytes; 0 for the end of an instant's text, whose length varies
+    #: the number of bytes; 0 for the end of an instant's text, whose length varies
     width: int
     number: Number | None = None
     text: str = ""
@@ -237,7 +237,7 @@ def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None
 def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bool:
     """Whether year, month and day are a date, whatever the year is.
 
-    29 February is one only as the day (of_month, of_day) of the instant from which the year comes.
+    29 February counts as a date only as the day (of_month, of_day) of the instant from which the year comes.
     """
     if not 1 <= month <= 12:
         return False

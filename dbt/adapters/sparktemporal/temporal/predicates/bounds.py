@@ -151,8 +151,9 @@ def _bigint_edges(e: str) -> dict[str, str]:
 
 
 def _decimal_edges(e: str) -> dict[str, str]:
-    # a comparison with the last instant would do too, but Spark hands such a one to Iceberg in a form that fails.
-    # `greatest` leaves a NULL out, and an operand that may be NULL then would set the first instant as its bound
+    # try_cast gives NULL after the last instant. A comparison with that instant would do too, but Spark hands such a
+    # comparison to Iceberg in a form that fails. `greatest` skips NULL: without the IF, a NULL operand would set the
+    # first instant as its bound
     def saturated(whole: str) -> str:
         return f"try_cast(IF({e} IS NULL, NULL, greatest({whole}({e}), {FIRST_MS}BD)) AS BIGINT)"
 

@@ -237,7 +237,7 @@ class _Analysis(PredicateVisitor[None]):
             values = arguments(one) if picks(one) in (Picks.FIRST, Picks.GREATEST, Picks.LEAST) else ()
             if values:
                 pairs = [(value, other) for value in values]
-                if picks(one) is not Picks.FIRST:  # which of them it is changes, too
+                if picks(one) is not Picks.FIRST:  # which of the values the function gives changes, too
                     pairs += combinations(values, 2)
                 for pair in pairs:
                     self._leg(node, *pair)

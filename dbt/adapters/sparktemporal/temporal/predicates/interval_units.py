@@ -75,7 +75,7 @@ def _of_several(node: exp.Expr) -> int | None:
 
 
 def _counted_units(node: exp.Expr) -> list[Unit] | None:
-    """The units of which a call makes an interval, without units of the literal count 0; None for any other node."""
+    """The units of which a call makes an interval, without units whose count is the literal 0; else None."""
     called = function(node)
     if called is None or not called.counts:
         return None

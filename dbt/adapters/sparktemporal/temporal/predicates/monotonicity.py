@@ -30,7 +30,8 @@ from .int_casts import cuts_double
 from .logic import branches_of, values_of
 from .ordered import DATE, TEXT, TIMESTAMP, Ordered, ordered
 
-#: a side has no moved clock; is a clock moved by a length; is whole days, of one or moved; is another function of one
+#: a side without a moved clock; a moved clock; the days of a moved clock, or days that are moved; another function of a
+#: moved clock
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 

@@ -43,9 +43,9 @@ from .fields import Dated, Day, Evaluation, Several, Used, Value, is_digits, is_
 
 #: the years, as Spark reads them, in which the order is known: instants of other years are neither searched nor stored
 YEARS = (FIRST_YEAR, LAST_YEAR)
-#: the year 8000 (ms): searches of what is made of fields end here, so that shifts of centuries have room
+#: the year 8000 (ms): searches over fields of instants end here, so that the clock may still be moved by centuries
 YEARS_END = 190_288_396_800_000
-#: the year 1600 (ms): from there on such shifts lead to years of four digits
+#: the year 1600 (ms): an instant from here on, moved by centuries, has a year of four digits
 FIRST_OF_FIELDS = -11_676_096_000_000
 TEXT, NUMBER, DATE, TIMESTAMP, SEVERAL = "text", "number", "date", "timestamp", "several"
 

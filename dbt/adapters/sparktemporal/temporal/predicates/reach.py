@@ -221,7 +221,7 @@ class _Walk:
             return self._in_zones(node, called, of, base)
         if called.local is Local.NOTHING or called.type == "timestamp_ntz":
             return self._as(base, of, called.type.upper(), node)
-        if called.amount is not None:  # hours are as long in every zone, however many; days are those of the calendar
+        if called.amount is not None:  # any number of hours is as long in every zone; days follow the calendar
             unit = unit_of(node.expressions[called.unit or 0].name)
             return self._shifted(node, of, base, is_short=unit is not None and unit.most < DAY)
         self.read(node, of, base, Change.goes_back if base.kind == INSTANT else _any)

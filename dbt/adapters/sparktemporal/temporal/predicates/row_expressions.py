@@ -59,7 +59,7 @@ class RowExpressions:
         return replace(self, guards=(*self.guards, (test, holds)))
 
     def operands(self, node: exp.Connector) -> Iterator[tuple[exp.Expr, str, RowExpressions]]:
-        """For each operand of a chain of AND or OR: (the node that has it, its key, the row expressions there)."""
+        """For each operand of an AND or OR chain: (the node around the operand, its key, the row expressions there)."""
         before = self
         for holder, key in _operands(node):
             operand = holder.args[key].copy()

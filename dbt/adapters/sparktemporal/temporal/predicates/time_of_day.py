@@ -76,8 +76,8 @@ def _added(found: Found, unit: str, moved: exp.Expr | None = None) -> DateAdd | 
 _AROUND = {"day": "sequence(-3, 2)", "month": "sequence(-6, 5)"}
 _MIDNIGHT = "unix_seconds(CAST(date_add(mz_base, mz_j) AS TIMESTAMP_LTZ))"
 _SUM = "unix_seconds(CAST({0}(date_add(mz_base, mz_j), mz_n) AS TIMESTAMP_LTZ))"
-#: the midnight before each of these days, and the instants in it whose sum is the value's second. Whole seconds of a
-#: clock before 1970 are rounded up
+#: the midnight at which each of these days begins, and the instants around whose sum is the value's second. Whole
+#: seconds of a clock before 1970 are rounded up
 _POINTS = (
     "concat(transform({days}, mz_j -> 1000L * {midnight}), flatten(transform(array(-999L, 0L, 1L, 1000L), mz_i -> "
     "transform({days}, mz_j -> mz_i + 1000L * (unix_seconds(mz_value) + {midnight} - {sum})))))"
