@@ -7,8 +7,8 @@ Edges are multiples of w, so the buckets of chains written at different times ne
 
 | chain of | `mz_bucket` is | a read opens | buckets are |
 |---|---|---|---|
-| updates, which count from their instant on | the beginning | buckets that have begun | fine: fewer rows too many |
-| intervals, which count until their end | the end | buckets that end later | coarse: fewer files |
+| updates, which count from their instant on | the beginning | buckets that have begun | fine, to read fewer rows |
+| intervals, which count until their end | the end | buckets that end later | coarse, to have fewer files |
 
 A read opens at most one bucket more than it must. This bucket is at most as long as the time since S for intervals, and
 a quarter of this time for updates; near S it may be as long as GRANULARITY.

@@ -208,8 +208,8 @@ def groups_at(due: str, shown: str, keys: str, sums: str, group: str) -> str:
 def aggregation_stats(typed: TypedCore, as_of: int) -> str | None:
     """A query of three statistics of the rows with a window; None if there is nothing to ask.
 
-    They are the number of rows, the approximate number of groups (NULL where Spark cannot tell), and the largest share
-    of its digits that a sum uses (see `Sum.room_used`; NULL without such a sum).
+    The statistics are the number of rows, the approximate number of groups (NULL where Spark cannot tell), and the
+    largest `Sum.room_used` (NULL without such a sum).
     """
     assert typed.core.groups is not None
     wide = [s.room_used for s in typed.core.groups.sums if s.wide]

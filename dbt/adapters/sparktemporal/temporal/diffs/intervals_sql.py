@@ -150,7 +150,7 @@ def _compared(core: Core) -> list[tuple[str, str, str, bool]]:
     return [(c.operator, operand_column(i), c.kind, c.optional) for i, c in enumerate(core.comparisons)]
 
 
-#: before any instant (ms)
+#: a number (ms) before any instant
 ALWAYS = -(1 << 62)
 
 

@@ -1,7 +1,7 @@
 """The state of a model: all that a read or the next run has to know, except the rows.
 
-The rows are in the chains, so a state is small. `state_text` keeps it in the text of `<model>__live`; a long state is
-in a table that this text names.
+The rows are in the chains, so a state is small. `state_text` keeps the state in the text of `<model>__live`, or a long
+state in a table that this text names.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Chain:
     max_until: int | None
     #: whether the table is partitioned by mz_bucket
     bucketed: bool = False
-    #: of a chain of updates: (bucket, its rows) for the first buckets, as far as a read depends on them
+    #: (bucket, its rows) for the first buckets of a chain of updates, as far as a read depends on these buckets
     parts: tuple[tuple[int, int], ...] = ()
     #: the number of intervals without an end; None for a chain of updates
     open: int | None = None
@@ -120,10 +120,10 @@ ListedFile = tuple[str, int, int, str]
 
 @dataclass(frozen=True)
 class State:
-    """One commit of a model. It answers reads from `since` to `answers_until`. Instants are ms."""
+    """One commit of a model, which answers reads from `since` to `answers_until`. Instants are ms."""
 
     model: str
-    #: quoted, as SQL names it
+    #: the schema, quoted
     schema: str
     #: the id of the run that committed
     run: str

@@ -53,7 +53,7 @@ def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
         payload |= {"packed": packed(state)} if form is Form.PACKED else {"in_table": state.state_table}
     payload["check"] = check
     line = json.dumps(payload, separators=(",", ":"), ensure_ascii=True)
-    # `/*` and `*/` are Spark's to nest and to end comments, `${` would be substituted
+    # in a comment Spark would nest at `/*`, end at `*/`, and substitute at `${`
     line = line.replace("*", "\\u002a").replace("$", "\\u0024")
     return f"{before}SELECT /* {MARK} {line} */{after}"
 

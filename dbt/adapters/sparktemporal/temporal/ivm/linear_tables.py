@@ -53,7 +53,7 @@ def is_plain(table: exp.Table) -> bool:
 
 
 def version_read(table: exp.Table) -> str | None:
-    """The version at which a text reads a table, as SQL after its name; "" for the present, None for no literal one.
+    """The version at which a text reads a table, as SQL after its name; "" for the present, None unless a literal.
 
     >>> from ..sql.text.dialect import parse
     >>> [version_read(table) for table in parse("select 1 from a, b version as of 7").find_all(exp.Table)]

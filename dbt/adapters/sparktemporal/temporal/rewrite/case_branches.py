@@ -5,7 +5,7 @@
           y    a is null or mz_now() >= a,  k = 1
           z    a is null or mz_now() >= a,  not k = 1 is true
 
-A branch is taken where its condition is TRUE and no earlier one is: an earlier one is FALSE or NULL.
+A branch is taken where its condition is TRUE, and each earlier condition is FALSE or NULL.
 """
 
 from __future__ import annotations

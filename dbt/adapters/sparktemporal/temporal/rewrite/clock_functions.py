@@ -45,7 +45,9 @@ def names_clock(sql: str) -> bool:
 
 
 def reads_clock(sql: str) -> bool:
-    """Whether a text names a clock of Spark's outside of strings and comments, or anywhere if it has no valid tokens.
+    """Whether a text names a clock of Spark's outside of strings and comments.
+
+    For a text without valid tokens: whether it contains a name of `names_clock`.
 
     >>> reads_clock("select 'now()' as a -- now()"), reads_clock("select current_time(0)")
     (False, True)

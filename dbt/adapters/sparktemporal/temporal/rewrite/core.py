@@ -31,7 +31,7 @@ class Core:
     condition: Condition | None = None
     #: whether the core stands in a predicate or in place of a value, where it may name columns from outside
     inner: bool = False
-    #: for a core that is kept per group. The query then gives keys and operands of sums
+    #: the keys and sums of a core that is kept per group. The query then gives the keys and the operands of the sums
     groups: Groups | None = None
     #: whether the core has groups without a window, each of which is a row of the answer
     has_all_groups: bool = False

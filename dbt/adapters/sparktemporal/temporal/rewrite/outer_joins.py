@@ -136,7 +136,7 @@ class _Rewriting:
         self.copies = self.copies and not _chooses(select, self.visible)
         sources = sources_of(select, self.describe, self.visible)
         if any(column.lower().startswith(OWN) for source in sources for column in source.columns):
-            raise Stays  # a name without a source would have two
+            raise Stays  # a name without a source would mean two columns
         expand_stars(select, sources)
         for place, join in enumerate(select.args.get("joins") or []):
             if join.args.get("using") and _is_temporal(join, select, self.visible):

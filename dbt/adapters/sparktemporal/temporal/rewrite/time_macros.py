@@ -172,5 +172,5 @@ def _cut(node: exp.Expr, moves: Moves) -> exp.Expr | None:
     moved = exp.Add(this=exp.paren(added.instant.copy()), expression=exp.paren(_interval(added)))
     if node.parent is not None and counts_days(node.parent):
         return moved
-    # months around which there is more are refused, and the macro is not
+    # a cut of added months would be refused, and the macro itself is not
     return None if added.unit == "month" else filled("date_trunc('SECOND', mz_x)", {"mz_x": moved})

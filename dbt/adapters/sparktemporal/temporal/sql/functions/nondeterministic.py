@@ -42,7 +42,7 @@ ROWS = (
     Function("from_protobuf", depends_on=FILES),
     Function("to_protobuf", depends_on=FILES),
 
-    # constant within a run, which asks for the values where a query names one. (`user` alone is more often a column)
+    # constant within a run. A run asks Spark for the values that a query names. (`user` alone is more often a column)
     Function("user", depends_on=SESSION),
     Function("version", depends_on=SESSION),
     *(

@@ -109,7 +109,7 @@ ROWS = (
     *(Function("round", n, takes=Takes.NUMBER, increasing=0) for n in (1, 2)),
     Function("abs", 1, takes=Takes.NUMBER, is_even=True),
     Function("bigint", 1, takes=Takes.ANY, type="bigint", increasing=0, raises=Raises.RANGE),
-    # of a whole number or a DECIMAL it wraps around; a DOUBLE is cut towards zero, and never beyond the ends of an INT
+    # the cast of a whole number or a DECIMAL wraps around; a DOUBLE is cut towards zero, and stays within an INT
     Function("int", 1, takes=Takes.DOUBLE, type="int", increasing=0, raises=Raises.RANGE),
     Function("double", 1, takes=Takes.ANY, type="double", increasing=0),
 )

@@ -44,7 +44,7 @@ class Scopes:
                 return None
             scope = around(scope)
         if _is_in_several(column, self._sources):
-            return None  # so that it means an item of the SELECT list, or Spark refuses the text
+            return None  # the name stays as it is: it means an item of the SELECT list, or Spark refuses the text
         return resolve(column, self._sources)
 
     def is_outside(self, column: exp.Column) -> bool:
@@ -123,7 +123,7 @@ def reads_outside(select: exp.Select, describe: Describe) -> bool:
 def unknown_columns(query: exp.Query, describe: Describe) -> Iterator[exp.Column]:
     """The names that mean neither an alias nor a column of a relation around them, and the ambiguous names."""
     scopes = Scopes(exp.Select(), [], describe, [])
-    for column in reversed(list(query.find_all(exp.Column))):  # inner ones first: they make the outer ones
+    for column in reversed(list(query.find_all(exp.Column))):  # inner columns first: outer columns come from them
         scope = column.find_ancestor(exp.Select, exp.SetOperation)
         while isinstance(scope, exp.Select) and not scopes.has(column, scope):
             scope = around(scope)

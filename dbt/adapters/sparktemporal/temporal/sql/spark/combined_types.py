@@ -178,13 +178,13 @@ def _of_numbers(node: exp.Expr, left: str, right: str) -> str | None:
 
 
 def _digits_of(kind: str, operand: exp.Expr | None) -> tuple[int, int] | None:
-    """(precision, scale) of an operand beside a DECIMAL: the digits shown of a whole literal, unless of TINYINT."""
+    """(precision, scale) of an operand beside a DECIMAL. A whole literal has the digits it shows, except a TINYINT."""
     shown = None if operand is None or kind not in WHOLE[1:] else literal_digits(operand)
     return digits(kind) if shown is None else (len(shown.lstrip("0")) or 1, 0)
 
 
 def literal_digits(node: exp.Expr) -> str | None:
-    """The digits of a literal of a whole number, which has its minus and its suffix; None for any other node.
+    """The digits of a literal of a whole number, without minus and suffix; None for any other node.
 
     >>> [literal_digits(node) for node in (exp.Literal.number(-7), exp.Neg(this=exp.paren("7")), exp.column("a"))]
     ['7', None, None]

@@ -56,7 +56,7 @@ NOT_SET = "not set"
 
 
 def is_on(value: str) -> bool:
-    """Whether the value of a boolean setting, or of a property of a table, is true. Spark keeps it as it was written.
+    """Whether the value of a boolean setting, or of a property of a table, is true. Spark keeps values as written.
 
     >>> is_on("true"), is_on(" TRUE"), is_on("false")
     (True, True, False)

@@ -132,7 +132,7 @@ def fragment(node: exp.Expr) -> str:
     found = quotes.quote_of(node, is_same)
     if found is None and isinstance(node, (exp.Predicate, exp.RegexpLike)):  # no piece of `a not in (b)` is `a in (b)`
         found = quotes.quote_of(node, is_negated)
-    if found is None and isinstance(node, exp.Query):  # a rule changed it: the query that it was
+    if found is None and isinstance(node, exp.Query):  # the author's query, which a rule has changed
         found = quotes.quote_of(node, _is_query)
     return shortened(found or printed)
 

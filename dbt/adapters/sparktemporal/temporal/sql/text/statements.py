@@ -123,7 +123,7 @@ def _query_defined(words: Sequence[str]) -> int | None:
 
 
 def _begins_query(words: Sequence[str], at: int) -> bool:
-    """Whether a query begins at a place outside of parentheses, before which a definition stands."""
+    """Whether a query begins at this place of a definition, outside of parentheses."""
     before, word, *after = words[at - 1 : at + 3]
     if word == "(":
         return before.rpartition(" ")[2] not in _LISTS and next((w for w in words[at:] if w != "("), "") in _QUERIES
