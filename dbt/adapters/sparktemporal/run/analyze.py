@@ -146,7 +146,7 @@ def _understand(
         replace(
             typed_core,
             window_types=window_types(core, columns, describe.known),
-            # those of plain views are in the plan alone
+            # correlated subqueries of plain views are in the plan alone
             correlates=has_nested_items(core.query) or plans.correlates_items(plan),
         )
         for typed_core, core, (columns, plan) in zip(typed, parts.cores, described)

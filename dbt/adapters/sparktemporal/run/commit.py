@@ -108,7 +108,7 @@ class Commit:
         return prepared
 
     def send(self, statements: Sequence[Statement]) -> None:
-        """Execute the statements of an operation. `Writer` executes those of a run."""
+        """Execute the statements of an operation. `Writer` executes the statements of a run."""
         for statement in statements:
             self.texts.warehouse.rows(statement.sql)
 

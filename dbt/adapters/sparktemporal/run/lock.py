@@ -24,7 +24,7 @@ from . import rights
 #: pauses between two looks at a lock (s)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
-#: runs of this process that have a lock or ask for one -> when they asked for a lock that was free (s), else None
+#: run of this process that has a lock or asks for one -> when the run asked for a lock that was free (s), else None
 _held: dict[str, float | None] = {}
 _held_guard = threading.Lock()
 
@@ -33,7 +33,7 @@ _GONE, _UNKNOWN = "gone", "unknown"
 
 
 def take_lock(warehouse: Warehouse, target: ModelRelations, patience: int) -> tuple[str, list[str]]:
-    """Create the table, which is atomic everywhere -> (the id of this run, the ids of runs that lost their lock to it).
+    """Create the table, which is atomic everywhere -> (the id of this run, the ids of runs whose lock it took over).
 
     patience: how long to wait for another run (ms) before an error is raised.
     """
@@ -79,7 +79,7 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, patience: int) ->
         is_first = False
         waited = int((session_facts.now() - began) * 1_000)
         properties = _properties(warehouse, target)
-        if properties is None:  # given back meanwhile, or half gone: its folder may be there without it
+        if properties is None:  # the lock was given back meanwhile, or only the folder of the table is left
             hands += 1
             if hands >= 3 and waited >= patience:
                 raise Explained(

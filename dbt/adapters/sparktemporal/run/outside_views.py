@@ -32,7 +32,7 @@ from .standing_views import StandingViews
 
 
 def _standing(warehouse: Warehouse, target: ModelRelations) -> StandingViews | None:
-    """The relations of the names of the views, whoever made them; None without `views_in`."""
+    """The relations with the names of the views, whoever made them; None without `views_in`."""
     outside = target.outside
     if outside is None:
         return None

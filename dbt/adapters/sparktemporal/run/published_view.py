@@ -29,7 +29,7 @@ class Docs:
 
     @staticmethod
     def of(model: Mapping[str, Any]) -> Docs:
-        """dbt's node -> its docs, as far as its persist_docs says."""
+        """dbt's node -> its docs, as far as persist_docs asks for them."""
         wanted = model.get("config", {}).get("persist_docs") or {}
         described = {c["name"].lower(): c.get("description") or "" for c in (model.get("columns") or {}).values()}
         return Docs(

@@ -176,7 +176,7 @@ def _table_gives_way(plan: RunPlan) -> Statement:
 
 
 def _view(plan: RunPlan, state: State, views: StandingViews) -> tuple[list[Statement], bool]:
-    """(the statements for the view, whether a table has its name)."""
+    """(the statements for the view, whether a table has the view's name)."""
     target, docs = plan.target, plan.definition.docs
     if docs == Docs() and views.is_known("", thin_view(state.columns, target.name("__live"))):
         return [], False

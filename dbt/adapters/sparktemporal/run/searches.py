@@ -236,7 +236,7 @@ class SessionZone:
         return fixed_from is not None and self.as_of - length >= fixed_from
 
     def readings(self, step: MonotoneComparison, moving: Moving) -> list[Reading]:
-        """The local times that a step reads, except those at a fixed offset.
+        """The local times that a step reads, except local times at a fixed offset.
 
         Raises Refusal for a step by fields of the clock, if the clock is before 1600 or after 7999.
         """

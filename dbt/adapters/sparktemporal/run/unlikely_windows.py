@@ -20,7 +20,7 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark.errors import Cause, allowing
 from .writer import Writer
 
-#: of so many rows the windows are looked at
+#: the number of rows whose windows are looked at
 _FEW = 1_000
 #: a bound of a window that somebody means: from 1980 to 2200, ms
 _LIKELY = range(315_532_800_000, 7_258_118_400_000)

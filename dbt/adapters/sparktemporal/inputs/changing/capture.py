@@ -50,7 +50,7 @@ class Request:
 
     target: ModelRelations
     config: TemporalConfig
-    #: with the settings under which the model's rows are computed
+    #: the invocation, with the settings under which the model's rows are computed
     invocation: Invocation
     #: the last commit
     old: State | None
@@ -94,7 +94,7 @@ class Request:
     def remembers(self, lists: bool) -> bool:
         """Whether a commit keeps the new list of files if files changed.
 
-        lists: keep it even with `change_capture: full`.
+        lists: keep the list even with `change_capture: full`.
         """
         return (lists or self.config.change_capture != _ALL) and not self.decision.writes_nothing
 

@@ -45,7 +45,7 @@ class CoreDelta:
     read: Mapping[str, delta_query.TableDelta | None] = field(default_factory=dict)
     #: the inputs that are read without a pin, so that rows that come meanwhile may be read
     open: frozenset[str] = frozenset()
-    #: of a core that is read in full and pinned: a function that pins its query, or a narrowed form of the query
+    #: pins the query of the core, or a narrowed form of the query; None unless the core is read in full and pinned
     pin: Callable[[TypedCore], TypedCore] | None = None
 
     @property

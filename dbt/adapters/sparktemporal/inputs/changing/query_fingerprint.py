@@ -83,7 +83,7 @@ class Routines:
         return list(found.values())
 
     def _of(self, name: Name, namespace: Name, temporaries: frozenset[str]) -> Routine | None:
-        if name[-1].lower() == "identifier" and len(name) == 1:  # what it names is an expression
+        if name[-1].lower() == "identifier" and len(name) == 1:  # the name of a relation is computed
             return Routine("identifier", "SELECT * FROM identifier('')", "identifier")
         asked = routines.qualified(name, namespace, temporaries)
         if self._is_icebergs(identifiers.parts(asked)):
@@ -150,7 +150,7 @@ def _unseen(
     for name, info in infos:
         if info is None:
             return f"{name} is a temporary view, whose text is not told"
-        # what the plan shows is told of the cores it stands below
+        # where the plan shows the clock or chance, `delta_of` reads in full only the cores over this view
         if not plans.moves_by_itself(plan) and (kind := routines.nondeterminism(info.text)):
             return f"the view {name} has {kind} in it"
     if plans.runs_python(plan):

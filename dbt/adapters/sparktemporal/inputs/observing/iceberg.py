@@ -135,7 +135,7 @@ def _between(
     taken = ", ".join(column for column in columns if column.lower() in _LOG)
     if taken:
         return f"{how}, and a column of its own is named as one of its changelog: {taken}", None
-    # upper(): Iceberg fails on a filter of this column that it is given to apply
+    # Iceberg fails on a filter of this column; upper() keeps Spark from handing the filter to Iceberg
     log = f"(SELECT * EXCEPT ({', '.join(_LOG)}) FROM {name}.changes {span} WHERE upper("
     came, went = (f"{log}_change_type) IN ('{one}', '{two}'))" for one, two in (
         ("INSERT", "UPDATE_AFTER"), ("DELETE", "UPDATE_BEFORE")

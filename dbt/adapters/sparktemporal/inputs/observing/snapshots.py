@@ -4,7 +4,7 @@
 |---|---|
 | Iceberg, module `iceberg` | by a scan where all snapshots append or compact, otherwise by the changelog |
 | Delta, with a change data feed | by the feed |
-| Delta, without | by the files that blind appends added |
+| Delta, without a feed | by the files that blind appends added |
 
 The scan of Iceberg is `FROM t.branch_main WITH (…)`, the changelog `FROM t.changes WITH (…)`.
 

@@ -113,7 +113,7 @@ def made(warehouse: Warehouse, name: str) -> Made:
 
 
 def made_otherwise(warehouse: Warehouse, name: str) -> str:
-    """What decides the rows of a view beside its text, and is not the session's; "" for nothing, or where not told."""
+    """A view's settings unlike the session's, and its collation unless binary, in words; "" for none or not told."""
     info, ours = _description(warehouse, name), warehouse.settings()
     made = info.get("view_creation_spark_configuration")
     if made is None:

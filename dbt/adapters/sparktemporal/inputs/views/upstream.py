@@ -32,7 +32,7 @@ def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelatio
     for reader in by:
         try:
             state = read_state(warehouse, reader)
-        except TemporalError:  # it needs a full refresh, and then reads all anew
+        except TemporalError:  # such a model needs a full refresh, which reads all anew
             continue
         if state is not None:
             tables.update(chain.table for chain in chains_of(state.inputs.get(target.key)))
