@@ -62,7 +62,7 @@ def without_metastore(message: str) -> str:
 class SparkTemporalCredentials(SparkCredentials):
     """dbt-spark's credentials, with `catalog` and `views_in`. `server_side_parameters` are set over Thrift too."""
 
-    #: the catalog of names without a catalog. A setting says so except over Thrift, SET CATALOG except by `session`
+    #: the catalog of names without a catalog: a setting, except over Thrift; also SET CATALOG, except with `session`
     catalog: str | None = None
     #: for a catalog without views: the schema of the views that people read, with its catalog; `none` for no views
     views_in: str | None = None

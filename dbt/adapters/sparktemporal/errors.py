@@ -67,7 +67,7 @@ class ForeignRelation(Refusal):
 
 _WRAPPING = re.compile(r"^(?:[\w.$]+: )?Error running query: (?:\[[\w.]+\] )?")
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
-#: the plan below an error of Spark's analyzer. It has the clock at an instant, which nobody wrote
+#: the plan below an error of Spark's analyzer. The plan has an instant in place of the clock, which nobody wrote
 _PLAN = re.compile(r"(SQLSTATE: \w+|; line \d+ pos \d+);\n.*", re.DOTALL)
 
 

@@ -1,7 +1,7 @@
 """Configs of other materializations: what a temporal_view does with them.
 
-A model that becomes a temporal_view by one word keeps the configs of the table that it was. A config that decides which
-rows the table has is refused. A run that builds the model names the configs that do nothing.
+A table that becomes a temporal_view by one word keeps its other configs. A config that decides which rows the table has
+is refused. A run that builds the model names the configs that do nothing.
 """
 
 from __future__ import annotations

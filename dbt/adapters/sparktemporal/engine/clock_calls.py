@@ -97,7 +97,7 @@ def type_calls(
 ) -> list[str]:
     """The type of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark expects a number.
 
-    shape: an EXPLAIN -> the text that Spark reads. Positions in Spark's messages are those of this text.
+    shape: an EXPLAIN -> the text that Spark reads. Spark's messages count positions in this text.
     """
     kinds = [TIMESTAMP] * calls
     for _ in range(calls):
@@ -108,7 +108,7 @@ def type_calls(
         named = [i for i in range(calls) if _mentions(message, i)] or _at(message, asked, calls)
         named = [i for i in named if kinds[i] == TIMESTAMP]
         if not named:
-            break  # the error is not about the clock: the statement itself raises it better
+            break  # the error is not about the clock: the statement itself raises it, in better words
         for i in named:
             kinds[i] = BIGINT
     return kinds

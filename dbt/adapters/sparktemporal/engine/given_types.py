@@ -32,7 +32,7 @@ from ..temporal.sql.text.identifiers import dotted, folded, parts
 
 #: relation, as the model names it -> column -> type, in Spark's words
 Schema = Mapping[str, Mapping[str, str]]
-#: of Spark
+#: the version of Spark that is given
 _VERSION = "4.1.0"
 
 
@@ -52,7 +52,7 @@ class GivenTypes:
         if word.startswith("EXPLAIN EXTENDED "):
             return [("",)]
         if word.startswith("EXPLAIN "):
-            with suppress(Refusal, SparkError):  # what is wrong with the query, a DESCRIBE tells
+            with suppress(Refusal, SparkError):  # a DESCRIBE tells what is wrong with the query
                 return [(self._mismatch(sql.lstrip().split(None, 1)[1]),)]
             return [("",)]
         if word == "SET":

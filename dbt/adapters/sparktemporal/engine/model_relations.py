@@ -12,9 +12,9 @@ from ..temporal.sql.text.dialect import quote
 class ModelRelations:
     """The names of a model's relations."""
 
-    #: quoted
+    #: the schema, quoted
     schema: str
-    #: the plain name
+    #: the name of the model, without quotes
     model: str
     #: for a catalog without views: the schema (quoted, with its catalog) of the views that people read; "" for no
     #: views, None where the profile does not say

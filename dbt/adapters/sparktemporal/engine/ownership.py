@@ -5,7 +5,7 @@
 | `<model>__live` | the state in its text |
 | `<model>__diffs`, `<model>__late` | the property `mz_model`: the name of the model, see `visible` |
 | tables of a run: chains, lists of files, statistics, late rows, a long state | the property `mz_model` |
-| `<model>__lock` | the property `mz_run`, the run that holds it |
+| `<model>__lock` | the property `mz_run`, the run that holds the lock |
 | `<model>` | none is needed: the relation of a model's own name is replaced, as dbt does with any model |
 """
 

@@ -43,8 +43,8 @@ def substituted(warehouse: Warehouse, sql: str) -> str:
 def _value(warehouse: Warehouse, reference: str) -> str:
     """The text that Spark puts in place of a reference.
 
-    A value with a quote in it ends one of the two texts of the question: then Spark raises an error, or gives other
-    columns, or the other text has the quote in it.
+    The question has the reference in single quotes and in double quotes. A value with a quote in it ends one of these
+    texts: then Spark raises an error, or gives other columns, or the other text has the quote in it.
     """
     try:
         rows = warehouse.rows(f"SELECT r'{reference}'\n, r\"{reference}\"")

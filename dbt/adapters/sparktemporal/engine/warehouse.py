@@ -205,7 +205,7 @@ class Warehouse:
         return str(self.rows(f"SET {key}")[0][1])
 
     def allow_nested_lambdas(self) -> None:
-        """Let Spark analyze lambda functions inside lambda functions in this session, as nested searches have them."""
+        """Let Spark analyze lambda functions inside lambda functions in this session, which nested searches have."""
         allowed = self.setting(_PASSES)
         if allowed.isdigit() and int(allowed) < _ENOUGH:
             self.rows(f"SET {_PASSES} = {_ENOUGH}")

@@ -94,7 +94,7 @@ def _aliases(node: Node) -> set[str]:
 
 
 def _latest(nodes: Sequence[Node]) -> list[Node]:
-    """For each model the latest version, if it is among the nodes; else all nodes of the model."""
+    """The latest version of each model; all nodes of a model whose latest version is not among the nodes."""
     several: dict[tuple[Any, Any], list[Node]] = {}
     for node in nodes:
         several.setdefault((node.get("package_name"), node["name"]), []).append(node)

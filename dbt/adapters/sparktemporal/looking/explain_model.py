@@ -26,7 +26,7 @@ from ..temporal.sql.spark.settings import ZONE
 from ..temporal.sql.text.dialect import render
 from ..temporal.sql.text.readable import in_words
 
-#: in the names of tables, where a run has its id
+#: takes the place of a run's id in the names of tables
 _RUN = "run"
 
 

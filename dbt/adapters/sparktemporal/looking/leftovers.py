@@ -77,7 +77,7 @@ def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: b
     if target.model not in there:
         live = _live(warehouse, target)
         state = read_state(warehouse, target, there) if live is not None and live.rewrite != UPDATE else None
-        if state is None:  # of a commit in a table the views are elsewhere, where nothing has touched them
+        if state is None:  # the views over a commit in a table are in another catalog, where nothing has touched them
             return Replaced()
         return Replaced(published_view.publish(target, state.columns, docs, None))
     if failed or is_thin(warehouse, target):

@@ -19,9 +19,9 @@ class Mark:
     """An instant on the timeline."""
 
     name: str
-    #: ms
+    #: the instant (ms)
     at: int
-    #: in per cent
+    #: the place (per cent)
     x: float
     #: the line of the label, from 0
     line: int = 0

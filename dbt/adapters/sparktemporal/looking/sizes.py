@@ -28,7 +28,7 @@ _ICEBERG = "iceberg"
 class Stored:
     """A chain, as the state and the config of its model describe it."""
 
-    #: as SQL names it
+    #: the name in SQL
     table: str
     file_format: str
     #: whether a column of the chain has the name of Spark's hidden column

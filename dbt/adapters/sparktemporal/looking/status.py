@@ -131,8 +131,8 @@ def conditions(
 ) -> list[Condition]:
     """The conditions of some models. clock: ms. folder: dbt's target. raises: whether to raise the error of a model.
 
-    Besides reading states, this asks Spark once for each schema, and once for the sizes of each 100 chains. It asks
-    again about the chains that these answers leave out, such as chains of another format than the config's.
+    Besides reading states, this asks Spark once for each schema, and once for the sizes of each 100 chains. Chains that
+    these answers leave out, such as chains of another format than the config's, are asked about again.
     """
     listed: dict[str, Identifiers] = {}
     logged = run_log.runs(folder, most_runs)
@@ -205,8 +205,8 @@ def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
 def last_run(runs: Sequence[run_log.Run], frontier: int, clock: int) -> dict[str, Any]:
     """Facts of the last run, from the log of the target folder or from the last commit, whichever is later.
 
-    frontier: the one of the last commit (ms). A run with nothing new commits nothing, so other target folders do not
-    know of it. clock: ms.
+    frontier: of the last commit (ms). A run with nothing new commits nothing, so other target folders do not know of
+    the run. clock: ms.
     """
     at, did = frontier, None
     if runs and run_log.ran_at(runs[0]) >= at:

@@ -41,7 +41,7 @@ FEWER_READS = {
     "temporal_calendar": "a smaller max_changes, or temporal_forecast",
     "temporal_forecast": "a longer `every`, or an earlier `until`",
 }
-#: columns of updates beside those of the model
+#: columns of updates beside the columns of the model
 _OURS = ("mz_timestamp", "mz_diff", "mz_definite", "mz_state", "mz_batch")
 
 

@@ -21,7 +21,7 @@ from ..temporal.sql.text.dialect import quote, string_literal
 from .metrics_evaluator import Leaf
 
 _KEY = "file, size, modified, place"
-#: types whose least and greatest value are those of comparisons
+#: types whose least and greatest values agree with comparisons
 _ORDERED = (
     "tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "string", "boolean", "date", "timestamp",
     "timestamp_ntz", "interval day", "interval hour", "interval minute", "interval second", "interval year",

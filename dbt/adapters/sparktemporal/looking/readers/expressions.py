@@ -276,7 +276,7 @@ class Expressions(PredicateVisitor[str]):
             millis = self.dialect.millis
             return (millis.format(at=value), BIGINT) if kind.name == INSTANT and millis else None
         if type(node) in _PARTS:
-            # sqlglot wraps the operand of parts of a date, and to_date(ts) beside parts of a time is one
+            # sqlglot wraps the operand of parts of a date. Below parts of a time, the wrapper is the user's to_date(ts)
             wrapped = isinstance(node.this, exp.TsOrDsToDate) and type(node) not in _OF_A_TIME
             value, kind = self.of(node.this.this if wrapped else node.this)
             # a day begins later than at 0:00 where clocks are set forward at midnight

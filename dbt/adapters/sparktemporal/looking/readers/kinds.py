@@ -1,8 +1,8 @@
 """Kinds of values for a translation, and the types of Spark's arithmetic.
 
-Spark gives each decimal result a type and rounds to it. Other engines have other rules, so each result is computed
-exactly and cast to Spark's type. Here a result has no type if it needs more digits than a decimal can have; a quotient
-always has a type.
+Spark gives each decimal result a type and rounds the result to this type. Other engines have other rules, so each
+result is computed exactly and cast to Spark's type. Here a result has no type if it needs more digits than a decimal
+can have; a quotient always has a type.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Kind:
         return self.digits, self.scale
 
 
-#: SQL, and what it gives
+#: SQL of a value, and the kind of the value
 Typed = tuple[str, Kind]
 BIGINT, DOUBLE, TRUTH = Kind(INT, 20), Kind(FLOAT, 1), Kind(BOOL)
 

@@ -170,7 +170,7 @@ class Output:
         return f"SELECT *, {t}L AS {INSTANT} FROM {nested(read, 'mz_read')}"
 
     def looked_at(self, axis: Axis) -> dict[Part, str]:
-        """A query like `rows_over_time` for each `Part` of the rows. Only at the instants of the axis is it right.
+        """A query like `rows_over_time` for each `Part` of the rows, which is right only at the instants of the axis.
 
         With refreshes, each instant of the axis after the first must be that of a refresh.
         """

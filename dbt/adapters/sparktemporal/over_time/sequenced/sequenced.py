@@ -165,7 +165,8 @@ class _Sequencing:
             select.set("group", exp.Group(expressions=[now.copy()]))
         elif group is not None and not group.args.get("all"):
             _refuse_others(group, {"expressions"})  # WITH ROLLUP would leave out the instant too
-            # first, so that grouping_id() counts the others as before; ordinals stay, it is the last column
+            # the instant is the first key, so that grouping_id() counts the others as before. Ordinals stay right,
+            # because the instant is the last column
             select.set("group", exp.Group(expressions=[now.copy(), *(e.copy() for e in group.expressions)]))
 
     def with_empty(self, select: exp.Select, over_nothing: exp.Select, now: exp.Expr, name: str) -> exp.Query:
@@ -264,7 +265,7 @@ class _Sequencing:
         if on is not None and has_query(on):
             raise NotSequenced  # correlated by the instant, which Spark refuses there
         join.set("on", exp.and_(exp.paren(on), same, dialect="spark") if on is not None else same)
-        if is_inner(join):  # a comma too: it binds from the left, as Spark reads it
+        if is_inner(join):  # a comma becomes a JOIN too, which binds from the left, as Spark reads a comma
             join.set("kind", "INNER")
         if join.side == "FULL":
             return source, exp.Anonymous(this="coalesce", expressions=[now.copy(), theirs.copy()])
@@ -324,7 +325,7 @@ class _Sequencing:
 def _of_points(select: exp.Select) -> tuple[list[Source], exp.Expr]:
     """The source of a SELECT without FROM: the instants themselves."""
     if any(map(has_query, select.expressions)):
-        raise NotSequenced  # Spark 4.1 fails on it as a side of a UNION
+        raise NotSequenced  # Spark 4.1 fails on such a SELECT as a side of a UNION
     table = exp.to_table(POINTS).as_("mz_from_points", table=True)
     select.set("from_", exp.From(this=table))
     return [Source("mz_from_points", [], INSTANT)], column(INSTANT)

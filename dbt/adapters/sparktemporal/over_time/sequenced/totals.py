@@ -26,7 +26,7 @@ from ...temporal.sql.text.dialect import parse, quote, render
 from .axis import Axis
 from .histories import Part, partition
 
-#: the output, as aggregates and keys read it
+#: the name under which aggregates and keys read the output
 OUTPUT = "mz_output"
 _ROWS = f"{PLACEHOLDER}output"
 
@@ -61,11 +61,11 @@ class Totals:
         return Totals(rows, groups, tuple(render(item) for item in rest.expressions), grouped)
 
     def at(self, parts: Mapping[Part, str], axis: Axis, kinds: Mapping[str, str], points: str, given: str) -> str:
-        """A query: each given instant with the keys and aggregates at it. Without keys each instant has a row.
+        """A query: the keys and aggregates at each given instant. Without keys each instant has a row.
 
         parts: queries of the output with mz_from, mz_until. kinds: column of the output -> its type. points: a query
-        of two columns: the instant as it was given, which `given` names (in SQL), and mz_seq_t (BIGINT, ms), the
-        instant of the axis at which to read.
+        of two columns: the instant as it was given, and mz_seq_t (BIGINT, ms), the instant of the axis at which to
+        read. given: the name of the first column, in SQL.
         """
         keys = [item.alias_or_name for item in self.rows.expressions[: self.groups.keys]]
         named = "".join(f"{quote(key)}, " for key in keys)
@@ -126,7 +126,7 @@ def _running(named: str, each: str, kept: Columns) -> str:
 def _at_instants(named: str, kept: Columns, axis: Axis) -> str:
     """The totals of each key at each instant at which the key has rows.
 
-    Rows that are in the output at the last instant end at the place after it.
+    Rows that are in the output at the last instant end at the place after this instant.
     """
     sums = ", ".join(quote(n) for n, _ in kept)
     return (
