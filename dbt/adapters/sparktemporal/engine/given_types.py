@@ -4,8 +4,8 @@
 |---|---|
 | DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by `type_rules` |
 | EXPLAIN | no plan; an error where a TIMESTAMP stands beside a number (so the caller takes mz_now() for a BIGINT) |
-| SET | no settings; the zone UTC where the name of a setting follows |
-| the SELECT of clock, version and catalog | the clock that the caller gives, 4.1.0 and spark_catalog |
+| SET | no settings; with a name: UTC for the time zone, "" for any other setting |
+| a SELECT of the version, or of clock, version and catalog | 4.1.0, the clock that the caller gives, spark_catalog |
 | all others | an error that names the statement |
 """
 

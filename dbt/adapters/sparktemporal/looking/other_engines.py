@@ -20,7 +20,7 @@ from .readers.dialects import DIALECTS, DUCKDB, Dialect, literal, quote
 
 #: the most files of a chain that a query names
 _MOST_FILES = 5_000
-#: schemes of places -> the ones that DuckDB knows them by
+#: scheme of a place -> the scheme by which DuckDB knows the place
 _SCHEMES = {"file": "", "": "", "s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "abfss"}
 _PROVIDERS = ("parquet", "iceberg")
 #: the dialect of engines that execute Spark's SQL

@@ -12,7 +12,7 @@ from .times import ago, length
 
 #: a model is near its expiration in the last fifth of its time, as for the warning of a run
 _SHARE = 5
-#: a model lags if its last run is longer ago than so many times the latest run of any model, plus a day (s)
+#: a model lags if its last run is older than so many times the age of the latest run of any model, plus a day (s)
 _DAY, _LAGS = 86_400, 10
 
 

@@ -151,7 +151,7 @@ def or_(a: Truth, b: Truth) -> Truth:
     return not_(and_(not_(a), not_(b)))
 
 
-#: kinds that Spark compares with each other, in the order of each
+#: kinds that Spark compares with each other, and whose values keep their order in such a comparison
 _NUMBERS, _INSTANTS = frozenset([INTEGER, DECIMAL, "float"]), frozenset([INSTANT, DATE])
 _TEXTS = frozenset(["string", CONSTANT])
 

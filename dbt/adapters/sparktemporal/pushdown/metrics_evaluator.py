@@ -214,7 +214,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         least: str | None
         most: str | None
         least, most, nulls = leaf.columns
-        if leaf.type == "timestamp_ntz" and not self.fixed_zone:  # beside an instant it goes back once a year
+        if leaf.type == "timestamp_ntz" and not self.fixed_zone:  # beside an instant, local time goes back
             least = most = None
         if kind == "float":  # NaN comes last, and a value computed from NaN anywhere
             least, most = (f"IF(isnan({least}) OR isnan({most}), NULL, {end})" for end in (least, most))

@@ -27,7 +27,7 @@ from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, 
 
 #: the years that Spark documents
 _YEARS = "BETWEEN TIMESTAMP_LTZ '0001-01-02 00:00:00Z' AND TIMESTAMP_LTZ '9999-12-30 00:00:00Z'"
-#: days that may be added to a date: far more days wrap around without an error
+#: the most days that are added to a date: far more days wrap around without an error
 _MOST_DAYS = 3_000_000
 
 
@@ -99,7 +99,7 @@ def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone:
 
 
 def _sum(function: str, a: ValueRange, b: ValueRange, is_fixed: bool) -> tuple[str, str] | None:
-    """The kind and the type of a sum or a difference; None where a and b do not decide its order.
+    """The kind and the type of a sum or a difference; None where the ends of a and b do not give its ends.
 
     is_fixed: the length b is the same in every zone, or the zone has one offset.
     """

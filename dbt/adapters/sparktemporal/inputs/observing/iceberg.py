@@ -29,7 +29,7 @@ from ...temporal.sql.text.dialect import quote
 
 #: (the change in words, or why it is not known; the rows that were added and removed, None where not known)
 Told = tuple[str, AddedRows | None]
-#: from Iceberg 1.11 for Spark 4.1 on
+#: the description of a scan, in Iceberg from 1.11 for Spark 4.1 on
 _SCAN = re.compile(r"\bIcebergScan\(table=.*?, schemaId=(\d+), snapshotId=(\d+|null), branch=(.*?), filters=, ")
 _MAPPING = "schema.name-mapping.default="
 #: another name for the table: where a statement has one name with several options, Spark takes the first options

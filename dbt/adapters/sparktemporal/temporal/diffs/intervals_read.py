@@ -73,13 +73,13 @@ def _there(items: str, chain: Chain, schema: str, t: str, earliest: int, also: s
 
 
 def conditions(chain: Chain, t: str, earliest: int) -> list[str]:
-    """The conditions that an interval of a chain contains t. Conditions that always hold are left out."""
+    """The conditions under which an interval of a chain contains t, without conditions that always hold."""
     ends = _has_not_ended(chain, t)
     return [*_has_begun(chain, t, earliest), *ends, *([f"mz_bucket > {t}"] if chain.bucketed else [])]
 
 
 def _arms(chain: Chain, t: str, earliest: int) -> list[list[str]]:
-    """The conditions of two branches (the bucket of t, later buckets), or of one without known edges or any end."""
+    """The conditions of two branches (the bucket of t, later buckets); of one if no edge is known or nothing ends."""
     ends = _has_not_ended(chain, t)
     if chain.edges_from is None or not ends:
         return [conditions(chain, t, earliest)]

@@ -214,7 +214,7 @@ _NUMBERS = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[df]?\s*", re.IGNOR
 
 
 def _partial(values: Sequence[tuple[Day, Value]]) -> frozenset[str]:
-    """The types to which Spark can cast only some of the texts, or in another order."""
+    """The types to which Spark can cast only some of the texts, or all texts but with another order."""
     texts = [(day, value) for day, value in values if isinstance(value, tuple)]
     dates = {read(text, None, day.month, day.day) is None for day, text in texts}
     found = {"date", "timestamp", "timestamp_ntz"} if len(dates) > 1 else set()

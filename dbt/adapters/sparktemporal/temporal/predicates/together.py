@@ -1,6 +1,6 @@
 """Comparisons that change together: `y = year(mz_now()) and m = month(mz_now())`.
 
-A month alone comes again each year. Beside its year it comes once: the two are compared as one value, (year, month).
+A month alone comes again each year. A month beside its year comes once: the two are compared as one value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .logic import comparison
 from .monotonicity import is_side
 from .ordered import ordered
 
-#: comparisons in one conjunction that are looked at together
+#: the most comparisons in one conjunction that are looked at together
 _MOST = 8
 
 

@@ -12,8 +12,8 @@ A CASE with several conditions has a part for each of its branches, see `case_br
       ->  sum(case when mz_part = 1 then x when mz_part = 2 then y end)
 
 Part 0 has all rows, so a group exists while it has rows, whatever the conditions. Each part is kept per group. Where
-that is impossible, the SELECT stays as it is, and reads evaluate the conditions. So does a SELECT over rows that
-another evaluation may choose otherwise (LIMIT, row_number()): the parts would be of several choices.
+that is impossible, the SELECT stays as it is, and reads evaluate the conditions. A SELECT over rows that another
+evaluation may choose otherwise (LIMIT, row_number()) stays too: the parts would be of several choices.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Conditional:
     whole: exp.Expr
     #: disjoint branches. A branch without the clock is a condition over all rows
     branches: tuple[Branch, ...]
-    #: the aggregate of the one value, or of any of the values
+    #: the aggregate of the one value, or of a CASE of all values
     call: exp.Expr
     #: the value of all other rows: the 0 of `sum(case when … else 0 end)`
     default: exp.Expr | None = None
@@ -289,7 +289,7 @@ def _check_listed(holds: exp.Expr, moves: Moves) -> None:
 
 
 def _check_sums(calls: list[exp.Expr], select: exp.Select, describe: Describe, ansi: bool) -> None:
-    """Raises NoSum or Stays where an aggregate cannot be kept per group."""
+    """Raise NoSum or Stays where an aggregate cannot be kept per group."""
     given = [(call, [a for a in call.expressions if not isinstance(a, (exp.Star, exp.Literal))]) for call in calls]
     if any(aggregate(call) not in (*SUMMED, Aggregate.VALUES) for call in calls):
         raise Stays

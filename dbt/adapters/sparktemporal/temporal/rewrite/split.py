@@ -6,8 +6,8 @@
           residual   with recent as (select * from mz_core_c0)
                      select carrier, percentile(delay, 0.5) from recent group by carrier
 
-A core with comparisons is temporal. A core without comparisons is a static part that the residual needs. Static parts
-are stored too, so that a read at any instant sees every input as the last run read it.
+A core with a predicate over the clock is temporal. Any other core is a static part that the residual needs. Static
+parts are stored too, so that a read at any instant sees every input as the last run read it.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _refuse_misspelt(tree: exp.Expr) -> None:
 
 
 def _refuse_unnamed(call: exp.Expr) -> None:
-    """Refuse a call in an item of a SELECT list that has no alias."""
+    """Refuse a call in an item of a SELECT list, where the item has no alias and an outer query can name it."""
     item = call
     while item.parent is not None and not isinstance(item.parent, exp.Select):
         item = item.parent

@@ -50,7 +50,7 @@ def write_out_time_macros(tree: exp.Query, moves: Moves, after_1970: bool) -> No
             _put(node, rule(node))
     for of_zone in (_both_bounds, _compared, _cut) if after_1970 else ():
         for node in _inner_first(tree):
-            # a value is evaluated at any read, as it is written
+            # outside of predicates dateadd is a value, which each read evaluates as written
             if isinstance(node.find_ancestor(exp.Where, exp.Having, exp.Join, exp.Query), _PREDICATES):
                 _put(node, of_zone(node, moves))
 

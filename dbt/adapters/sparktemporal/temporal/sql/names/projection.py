@@ -66,7 +66,7 @@ def pushdown_projections(
 
 @dataclass(frozen=True)
 class _Use:
-    """A use of a column of the rows in a SELECT. `parts`: how many parts of `column` name it; the rest are fields."""
+    """A use of a column of the rows in a SELECT. parts: how many parts of `column` are the name; others are fields."""
 
     column: exp.Column
     source: int
@@ -85,7 +85,7 @@ class _Use:
 def _stored_names(
     uses: Sequence[_Use], sources: Sources, others: Collection[str], items: Collection[str]
 ) -> dict[tuple[int, str], str]:
-    """(source, column) -> the name of the stored column: the column's own, or `source_column` if that is not free.
+    """(source, column) -> the name of the stored column: the column's own name if it is free, else `source_column`.
 
     others: names that mean no column of the sources, such as aliases. A stored column of such a name would hide what
     the name means. items: the `others` that the SELECT itself names, such as an alias in HAVING that is also a column

@@ -25,7 +25,7 @@ def of_sum(precision: int, scale: int) -> str:
 
 
 def of_mean(precision: int, scale: int) -> str:
-    """The type of avg(x) for x of DECIMAL(precision, scale). precision: at most 34: the type has four digits more."""
+    """The type of avg(x) for x of DECIMAL(precision, scale). precision: at most 34, as the type has 4 more digits."""
     return f"DECIMAL({precision + 4},{scale + 4})"
 
 
