@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine.model_relations import ModelRelations
 
-#: in dbt's target folder: a JSON object a line
+#: the file in dbt's target folder, with a JSON object a line
 FILE = "temporal_runs.jsonl"
 #: a file of more bytes is cut to so many of its latest runs
 _MOST_BYTES, _KEPT = 4 << 20, 1_000

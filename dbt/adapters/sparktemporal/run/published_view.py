@@ -1,4 +1,4 @@
-"""The thin view `<model>` over `<model>__live`, with the comments and grants that dbt gives to a model.
+"""The thin view `<model>` over `<model>__live`, with the comments that dbt gives to a model.
 
 The thin view is replaced only when its definition or its docs change. `ALTER VIEW` keeps the view readable throughout,
 but Spark sets the comments of columns only where a view is created.

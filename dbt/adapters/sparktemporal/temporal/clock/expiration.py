@@ -72,7 +72,7 @@ class Expiry:
     refreshes: Refreshes | None = None
 
     def at(self, started_at: int) -> int | None:
-        """The last instant (ms) that the model answers; None for ever."""
+        """The expiration (ms) of a model that started at `started_at` (ms); None for ever."""
         if self.offset is None:
             return None
         instant = started_at + self.offset

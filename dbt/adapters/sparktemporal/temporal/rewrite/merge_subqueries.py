@@ -234,7 +234,7 @@ def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers
 
 
 def _temporal_ctes(tree: exp.Expr) -> dict[str, exp.CTE]:
-    """The CTEs whose rows depend on the clock, by name; also those that read such a CTE."""
+    """The CTEs whose rows depend on the clock, directly or through a CTE that they read, by name."""
     ctes = {cte.alias.lower(): cte for cte in tree.find_all(exp.CTE)}
     found = {name for name, cte in ctes.items() if has_clock(cte)}
     while True:

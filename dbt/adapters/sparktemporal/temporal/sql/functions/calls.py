@@ -59,7 +59,7 @@ def generates(node: exp.Expr) -> bool:
 
 
 def makes_sessions(node: exp.Expr) -> bool:
-    """Whether an expression has a session_window, whose value in a group depends on all rows near each other."""
+    """Whether an expression has a session_window. The window of a row depends on the rows near the row."""
     return any(window(call) is Window.SESSION for call in node.find_all(exp.Anonymous))
 
 

@@ -115,7 +115,7 @@ class VerbatimSpark(Spark):
                 assert number is not None  # there was an interval
                 found = self._parse_interval_span(number, parse_function_unit=parse_function_unit)
             if isinstance(found, exp.Interval):
-                found.meta.update(start=first.start, end=self._prev.end)  # its number has no place
+                found.meta.update(start=first.start, end=self._prev.end)  # its literal has none
             return found
 
         SUPPORTS_TABLE_QUERY = True
@@ -138,7 +138,7 @@ class VerbatimSpark(Spark):
                 this = self.expression(exp.Collate(this=this, expression=name))
             return this
 
-        # a comma between tables stays a comma, and a join without a condition has none: Spark's plans are others
+        # a comma between tables stays a comma, and a join without a condition gets no ON TRUE: Spark's plans differ
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         ADD_JOIN_ON_TRUE = False
         ARRAY_CONSTRUCTORS: ClassVar[dict[str, type[exp.Func]]] = {}  # `array(a, b)[i]` is an element
