@@ -80,13 +80,13 @@ def _as_flag(default: bool) -> str:
     return f"`{str(default).lower()}`"
 
 
-#: ms, and None for "0"
+#: a length of time (ms); None for "0"
 LENGTH = Kind(str, "a length", lambda name, value: parse_duration(value, name), shown=_as_length)
-#: ms, and 0 for "0"
+#: a length of time (ms); 0 for "0"
 WAIT = Kind(str, "a length", lambda name, value: parse_duration(value, name) or 0, shown=_as_length)
 LOOKBACK = Kind(str | int, "a length", _later)
 TIME_OF_WEEK = Kind(str, "a time of the week", lambda name, value: TimeOfWeek.parse(value, name))
-#: ms since 1970
+#: an instant (ms since 1970)
 INSTANT = Kind(str, "an instant", lambda name, value: parse_instant(value, name))
 NAME = Kind(str, "a name", lambda name, value: value or None)
 FLAG = Kind(bool, "`true`, `false`", _flag, False, _as_flag)

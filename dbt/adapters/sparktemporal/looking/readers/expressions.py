@@ -212,7 +212,7 @@ class Expressions(PredicateVisitor[str]):
             return None if found is None else (found, kind)
         if not self.session.ansi:
             return f"CASE WHEN {b} = 0 THEN CAST(NULL AS {of_type}) ELSE {found} END", kind
-        # by ANSI rules too NULL divided by zero is NULL
+        # NULL divided by zero is NULL by ANSI rules too
         by_zero = self.dialect.raised("division by zero", of_type)
         return f"CASE WHEN {a} IS NOT NULL AND {b} = 0 THEN {by_zero} ELSE {found} END", kind
 

@@ -17,7 +17,8 @@ def kept(old: State | None, restarts: bool, as_of: int, retention: int | None, t
     """The epochs that a commit keeps.
 
     old: the state before the commit. retention: `retain_history` (ms), None keeps no epoch.
-    table: the table that holds the old state, if the commit restarts the model.
+    restarts: whether an epoch ends with the old state: at a restart, or where other refreshes move `since`.
+    table: the table that holds the old state, if an epoch ends with that state.
     A restart as of an instant before the last restart replaces the history from this instant on.
 
     >>> kept(None, True, 9, 5, "t")

@@ -99,7 +99,7 @@ def _points(condition: Condition, calls: Mapping[int, str]) -> str:
 
 
 def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
-    """SQL of a point. It raises if a row moves the clock to before the first instant of the guard.
+    """SQL of a point; the SQL raises if a row moves the clock to before the first instant of the guard.
 
     Until that instant local time in the zone goes back or leaps.
     """
@@ -116,9 +116,9 @@ def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
 
 
 def _within_years(point: str, of: exp.Expr, calls: Mapping[int, str]) -> str:
-    """SQL of a point. It raises if a row moves the clock to a year outside of YEARS.
+    """SQL of a point; the SQL raises if a row moves the clock to a year outside of YEARS.
 
-    There the fields of instants are not in the order of the instants.
+    Outside of YEARS the fields of instants are not in the order of the instants.
     """
     base, span = moved(of) or (of, (0, 0))
     if is_mz_now(base.unnest()) and max(map(abs, span)) < _CENTURIES:
