@@ -177,7 +177,7 @@ def _alone(warehouse: Warehouse, points: str) -> Iterator[int]:
 
 
 def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
-    """The instant (ms) up to which an output may change at `most` instants; None if there are no more in its range."""
+    """The instant (ms) up to which an output may change at `most` instants; None if its range has no more of them."""
     first, last = over.within.first, over.within.last
     if over.reads_clock:
         every = over.within.refreshes.every if over.within.refreshes else 1

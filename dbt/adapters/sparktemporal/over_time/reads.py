@@ -254,7 +254,7 @@ def matches_source(
             f"SELECT {stamp} AS mz_instant, {grouped}, 0 AS mz_v, 1 AS mz_s\nFROM (\n{oracle}\n) AS mz_source({names})"
         )
     union = "\nUNION ALL\n".join(both)
-    # a row has a definite one among equal values; an aggregate may return any of them
+    # a plain row keeps its own value, such as -0.0; an aggregate may return any of several equal values
     same = identity(state.columns) if state.is_plain else None
     items, grouped = (names, names) if same is None else (", ".join(same.items), ", ".join(same.keys))
     return warehouse.data(
@@ -265,7 +265,7 @@ def matches_source(
 
 
 def _key(name: str, spark_type: str, float_digits: int) -> str:
-    """SQL that compares a column: doubles without their last digits, which depend on the order of summed rows."""
+    """SQL by which a column is compared: doubles without their last digits, which depend on the order of the sum."""
     if spark_type in _FLOATS:
         return f"CAST(format_string('%.{float_digits - 1}e', {quote(name)}) AS {spark_type})"
     return quote(name)

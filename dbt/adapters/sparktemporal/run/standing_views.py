@@ -43,7 +43,7 @@ class StandingViews:
         """The statement that gives a view its text; [] where the view has the text already.
 
         mark: whether a statement other than ALTER VIEW marks the owner.
-        like: another view of the model, for its verb. The view itself is then not asked about, and its text replaced.
+        like: another view of the model, for its verb. Spark is then not asked about the view, and its text is replaced.
         """
         if like is None and self.is_known(suffix, text):
             return []

@@ -43,7 +43,7 @@ def form_of(info: TableInfo) -> str:
     """
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
     form = repr((info.columns, info.partitions, info.provider, location, options))
-    if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
+    if info.defaults:  # older files keep the first default of an added column, unless the table is a new one
         form += repr((info.defaults, info.details.get("Created Time")))
     return hashlib.sha256(form.encode()).hexdigest()[:8]
 

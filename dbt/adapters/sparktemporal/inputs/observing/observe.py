@@ -26,7 +26,7 @@ from .append_only import AppendCursor
 from .file_lists import NAME, PATH, Compared, Summary
 from .manifest import Manifest
 
-#: a row of a file has so many bytes at least; fewer are rare
+#: rows of files rarely have fewer bytes than this
 _ROW = 4
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: paths that are the same as URIs

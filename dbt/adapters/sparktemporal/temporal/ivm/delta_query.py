@@ -171,7 +171,7 @@ def restrict(table: exp.Table, condition: str) -> None:
 
 
 def restrict_more(table: exp.Table, condition: str) -> None:
-    """Restrict a table, in the SELECT over it if that reads nothing else: its WHERE may name hidden columns already."""
+    """Restrict a table: by the WHERE of its SELECT, which may name hidden columns, if the SELECT reads nothing else."""
     above = table.parent.parent if isinstance(table.parent, exp.From) else None
     if isinstance(above, exp.Select) and not above.args.get("joins") and not above.args.get("laterals"):
         above.where(exp.maybe_parse(condition, dialect=VerbatimSpark), copy=False)

@@ -35,7 +35,7 @@ _MOST = 24
 #: units of date_trunc that begin and end within a day -> their length (µs)
 _SHORT = {unit.name.upper(): unit.most for unit in UNITS if MINUTE <= unit.most < DAY}
 
-#: within a cell a function does not change; is the clock, moved by one length; rises
+#: within a cell a function: does not change; or is the clock, moved by one length; or rises
 CONSTANT, MOVED, RISES = "constant", "moved", "rises"
 
 #: the offset of a zone (s), and its changes

@@ -1,4 +1,4 @@
-"""Have one task read the few rows that an aggregation of a residual is over: its GROUP BY then needs no shuffle.
+"""Have one task read the rows below an aggregation of a residual, where they are few: GROUP BY needs no shuffle then.
 
     SELECT k, count(x) AS n FROM (SELECT * FROM mz_core_c0 UNION ALL SELECT * FROM mz_core_c1) AS u GROUP BY k
       ->  SELECT k, count(x) AS n FROM (SELECT /*+ COALESCE(1) */ * FROM (<the same>) AS mz_few) AS u GROUP BY k

@@ -11,7 +11,7 @@
 So a row is stored with the times at which it has no partner, and a read costs in proportion to its answer.
 `coverage_sql` computes the gaps. Where it takes more than equal keys and plain comparisons to find the partners, a
 read evaluates the join. A read also evaluates an outer join of rows that another evaluation may choose otherwise
-(LIMIT, row_number()): the rows with and without partners would be of two choices.
+(LIMIT, row_number()): rows with partners would come from one choice, and rows without from another.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _is_candidate(select: exp.Select) -> bool:
 
 
 def _is_temporal(join: exp.Join, select: exp.Select, visible: list[exp.CTE]) -> bool:
-    """Whether the clock decides which rows of a SELECT have a partner in a join."""
+    """Whether a join is an outer, semi or anti join in which the clock decides which rows have a partner."""
     if not join.side and not only_filters(join):
         return False
     sides = {"RIGHT": [select.args["from_"].this], "FULL": [select.args["from_"].this, join.this]}

@@ -187,7 +187,7 @@ class _Conditions:
         return bool(others)
 
 
-#: longer than a zone moves a length of days
+#: more than a change of a zone's offset adds to a length of days
 _SLACK_MS = 2 * DAY_MS
 
 

@@ -2,7 +2,7 @@
 
 A state remembers these settings, and a change rebuilds the model. Where Spark evaluates a model's query anew, in a read
 at an instant or in a model above, other settings are refused. An unknown setting of `spark.sql` counts as deciding:
-`_NO_MATTER` lists the settings that decide nothing, except `_MATTER`.
+`_NO_MATTER` lists the settings that decide nothing, and `_MATTER` the exceptions among them.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from sqlglot import Token, exp
 from .grammar import tokens_of
 
 _TEXT = "text"
-#: a quote begins and ends so many tokens at most beside the places of names and literals (`cast(x as decimal(10,2))`)
+#: the most tokens of a quote before its first name or literal, and after its last (`cast(x as decimal(10,2))`)
 _BEFORE, _AFTER = 8, 14
 
 
