@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..plurals import quantity
 from .plan import RunPlan
 
-#: a run that reads about so many rows or more says what it does: on two cores they take a few seconds
+#: a run that reads about so many rows or more says what it does: on two cores so many rows take a few seconds
 LONG = 1_000_000
 
 #: phase -> its work. A phase without a line is short

@@ -64,7 +64,7 @@ def refuse_impossible(warehouse: Warehouse, target: ModelRelations, config: Temp
 
 
 def refuse_columns(target: ModelRelations, config: TemporalConfig, cores: Sequence[TypedCore]) -> None:
-    """Refuse a stored column named like the function: `<name>.instant` would be a field of it, not the parameter."""
+    """Refuse a stored column named like the function: `<name>.instant` would be a field of that column."""
     name = f"{target.model}{function_sql.SUFFIX}"
     if config.at_function and name in Identifiers(column for core in cores for column, _ in core.columns):
         raise Refusal(

@@ -18,7 +18,7 @@ from ..temporal.sql.text.dialect import fragment, quote
 from .plan import RunPlan
 from .progress import Written
 
-#: so many parts with the clock are told, each with so many characters
+#: the most parts with the clock that are told, and the most characters of each
 _PARTS, _LONG = 3, 160
 #: clauses of a SELECT that has not all rows of its tables
 _LESS = ("where", "group", "having", "distinct", "limit", "joins")

@@ -207,7 +207,7 @@ def _type(value: Value) -> str:
     return TEXT if isinstance(value, tuple) else SEVERAL if isinstance(value, Several) else NUMBER
 
 
-#: a type of whole numbers -> the least number above all of it
+#: a type of whole numbers -> the least number above all of its values
 _ABOVE = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
 #: what Spark may read as a number, beside digits alone
 _NUMBERS = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[df]?\s*", re.IGNORECASE | re.ASCII)

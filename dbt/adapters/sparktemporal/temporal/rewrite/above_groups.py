@@ -79,7 +79,7 @@ class _Moving:
         #: the places of the items that are of the outer SELECT alone
         self.above = {index for index, item in enumerate(self.items) if has_clock(item)}
         self.names = self._names()
-        for index, item in enumerate(self.items):  # an item may have the aliases of those before
+        for index, item in enumerate(self.items):  # an item may name the aliases of items before
             if self._names_the_clock(item):
                 self.above.add(index)
         for index in self.above:  # the name of an item without an alias would be another one above
@@ -123,7 +123,7 @@ class _Moving:
         unnamed = [i for i, name in enumerate(named) if not name and i not in self.above]
         if unnamed:
             probe = without(self.select, *_ABOVE, "having", "with_")
-            for i in self.above:  # the items after it may have its alias
+            for i in self.above:  # items after this one may name its alias
                 probe.expressions[i].unalias().replace(exp.null())
             described = columns_of(probe, self.describe, self.visible)
             for i in unnamed:

@@ -115,7 +115,7 @@ class VerbatimSpark(Spark):
                 assert number is not None  # there was an interval
                 found = self._parse_interval_span(number, parse_function_unit=parse_function_unit)
             if isinstance(found, exp.Interval):
-                found.meta.update(start=first.start, end=self._prev.end)  # its literal has none
+                found.meta.update(start=first.start, end=self._prev.end)  # the literal has no offsets
             return found
 
         SUPPORTS_TABLE_QUERY = True
