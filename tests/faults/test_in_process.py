@@ -109,7 +109,7 @@ def test_the_view_has_the_types_of_the_commit(written: Project, what: str, monke
     written.run(now=T0)
     written.model("m", text.format("a", written.schema))
     if what == "a drop":
-        written.sql("DROP VIEW {s}.m__live")
+        written.sql(f"DROP {'TABLE' if 'views_in' in written.connection else 'VIEW'} {{s}}.m__live")
     else:
         original = SparkTemporalConnectionManager.add_query
 
