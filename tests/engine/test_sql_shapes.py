@@ -59,6 +59,12 @@ MODELS = {
     "where mz_now() < due group by k having count(*) > (select a from l)",
     "with_inside": "select k, n, m from (with l as (select max(x) as a from {o}) select k, count(*) as n, (select a "
     "from l) as m from {t} where mz_now() < due group by k order by (select a from l)) where n > 0",
+    "star_arguments": "with w as (select k, v, ts from {t} where mz_now() < due), h as (select to_json(struct(*)) "
+    "as j, concat_ws('-', k, v) as c from w) select j, count(distinct *) as n from h group by j",
+    "star_below_a_window": "select xxhash64(*) as h, struct(w.*) as s "
+    "from (select k, v, ts from {t} where mz_now() < due) w where mz_now() >= ts",
+    "star_beside_a_window": "select k, max(struct(*)) as m, count_if(mz_now() < due) as n "
+    "from (select k, v, due from {t}) group by k",
     "elements": "select id, k, exists(array(ts, due), x -> x > mz_now() - interval 3 seconds) as soon from {t} where "
     "exists(array(ts, due), x -> x >= mz_now() - interval 7 seconds) and not forall(array(ts, due), x -> x < mz_now())",
     "elements_between": "select a.id, s.k from (select id, due from {t} where exists(array(named_struct('lo', ts, "

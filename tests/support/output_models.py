@@ -27,6 +27,7 @@ ROW_BY_ROW = {
     "named_struct('m', map(k, h)) as s from live where k is not null) group by map(k, h), a, s",
     "all_of_some": LIVE + "select k, count(*) as n from soon group by all",
     "few": f"select h, id, v, price from {{e}} where {WINDOW} and h = 0 and id < 2",
+    "of_all_columns": LIVE + "select h, hash(*) as x from soon",
     "bare": f"select k from {{e}} where {WINDOW}",
 }
 AT_POINTS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
@@ -49,3 +50,26 @@ def test_rows(sql: str) -> None:
     parts = split(sql, describe)
     assert [core.groups for core in parts.cores] == [None]
     assert ROWS[sql] in render(parts.residual)
+
+
+HASHED = f"with a as (select k, v {ALIVE}), b as (select k, hash(*) as h from a) "
+#: rules put columns beside those that the star stands for
+STARS = (
+    f"{HASHED} select h, count(*) as n from b group by h",
+    f"with a as (select k, v {ALIVE}) select k, count(*) as n from a where hash(*) > 0 group by k",
+    f"with a as (select k, v {ALIVE}) select hash(*) as h from a where mz_now() >= timestamp_millis(v)",
+    f"{HASHED} select o.k, b.h from u o join b on b.k = o.k where mz_now() >= o.hi",
+    f"{HASHED} select o.k, b.h from u o left join b on b.k = o.k",
+    "select max(hash(*)) as h, count_if(mz_now() < hi) as n from (select k, v, hi from t) as a",
+)
+
+
+@pytest.mark.parametrize("sql", STARS)
+def test_a_star_among_arguments_is_of_the_columns_of_the_model(sql: str) -> None:
+    parts = split(sql, describe)
+    shown = [call for core in parts.cores for call in _hashes(core.query)] or _hashes(parts.residual)
+    assert shown and all(call.startswith("hash(`a`.`k`, `a`.`v`") for call in shown)
+
+
+def _hashes(query: exp.Expr) -> list[str]:
+    return [render(call) for call in query.find_all(exp.Anonymous) if call.name == "hash"]

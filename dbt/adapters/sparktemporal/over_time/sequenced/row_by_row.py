@@ -18,6 +18,7 @@ from ...temporal.rewrite.core import is_placeholder
 from ...temporal.sql.functions.calls import nondeterministic
 from ...temporal.sql.functions.registry import BUILTIN
 from ...temporal.sql.names.linear import first_source, is_linear
+from ...temporal.sql.names.projection import inner_stars
 from ...temporal.sql.names.scope import alias_of, quote_name, star_of
 from ...temporal.sql.text.dialect import has_other_parts
 from ...temporal.sql.text.identifiers import folded
@@ -56,7 +57,9 @@ def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[s
     source = first_source(select)
     if source is None or _is_decorated(source) or has_other_parts(select, _PARTS) or not is_linear(select):
         return None
-    if nondeterministic(select) is not None or any(isinstance(n, exp.Query) or _is_unknown(n) for n in _own(select)):
+    if any(inner_stars(select)) or nondeterministic(select) is not None:
+        return None
+    if any(isinstance(n, exp.Query) or _is_unknown(n) for n in _own(select)):
         return None
     columns, alias = _of_source(source, cores), source.alias_or_name
     names = _names(select, columns, alias) if columns is not None else None

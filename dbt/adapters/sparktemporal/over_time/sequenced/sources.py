@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ...temporal.sql.names.linear import merges_columns, only_filters
+from ...temporal.sql.names.projection import inner_stars
 from ...temporal.sql.names.scope import star_of
 from ...temporal.sql.text.identifiers import folded
 from .select_parts import NotSequenced, column
@@ -28,6 +29,8 @@ class Source:
 
 def expand_stars(select: exp.Select, sources: Sequence[Source]) -> None:
     """Replace `*` and `t.*` by the names of the columns, in place."""
+    if any(inner_stars(select)):
+        raise NotSequenced
     items: list[exp.Expr] = []
     for item in select.expressions:
         star = star_of(item)

@@ -34,6 +34,7 @@ from ..sql.functions.row import Aggregate
 from ..sql.names.bind import columns_of, typed_columns
 from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import ORDERED, first_source, is_aggregation, is_inside_a_value, over_rows_of
+from ..sql.names.projection import inner_stars
 from ..sql.names.scope import Describe, derived
 from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render, set_where
@@ -91,6 +92,8 @@ def _is_candidate(select: exp.Select, not_kept: Container[int]) -> bool:
     below = [part for key in ("from_", "where", "group") if (part := select.args.get(key)) is not None]
     below += named_ctes(select)
     if any(map(has_clock, below)) or any(part for one in below for part in depends_on_order(one)):
+        return False
+    if any(inner_stars(select)):
         return False
     return nondeterministic(select) is None and all(map(_is_known, select.walk()))
 

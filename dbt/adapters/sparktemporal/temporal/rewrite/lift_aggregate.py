@@ -24,7 +24,7 @@ from ..sql.functions.calls import nondeterministic
 from ..sql.names.bind import sources_of
 from ..sql.names.ctes import reads_of
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
-from ..sql.names.projection import expand_stars
+from ..sql.names.projection import expand_stars, inner_stars
 from ..sql.names.scope import Describe, column_of, derived, star_of
 from ..sql.text.dialect import has_clock, has_other_parts, shown_as, without
 from ..sql.text.helper_columns import operand_column, static_column
@@ -86,7 +86,7 @@ def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -
     None unless the SELECT keeps rows one by one, has no clock and nothing nondeterministic, and its stars are known.
     """
     above = _over(one.plain, reader, item)
-    if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
+    if any(inner_stars(above)) or not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
         return None
     try:
         expand_stars(above, sources_of(above, describe, []))
@@ -101,6 +101,8 @@ def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, given: Given) -> tu
     """(a core kept per group of the aggregation `reader`, the SELECT over the groups). Raises NoSum."""
     alias = item.alias_or_name
     above = _over(one.plain, reader, item)
+    if any(inner_stars(above)):
+        raise NoSum("the columns of a star are not known")
     if any(map(star_of, above.expressions)):
         _write_out_stars(above, given.describe)
     rows, rest, groups = take_groups(above, one.core.placeholder, given.describe, [], given.ansi)

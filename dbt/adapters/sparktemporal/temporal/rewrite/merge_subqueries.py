@@ -19,7 +19,7 @@ from ..predicates.comparisons import conjuncts_of
 from ..sql.names.bind import sources_of
 from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
-from ..sql.names.projection import expand_stars, with_field_name
+from ..sql.names.projection import expand_stars, inner_stars, with_field_name
 from ..sql.names.scope import Describe, column_of, derived, quote_name, row_columns
 from ..sql.text.dialect import (
     has_clock,
@@ -109,7 +109,7 @@ def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> lis
     passing: whether the outer SELECT only passes rows on, without a predicate of its own.
     """
     own = [call for call in mz_now_calls(outer) if _belongs_to(call, outer)]
-    if not own and not passing:
+    if not own and not passing or any(inner_stars(outer)):
         return []
     temporal = _temporal_ctes(tree)
     found: list[tuple[exp.Expr, exp.Select]] = []

@@ -9,6 +9,7 @@ from sqlglot import exp
 from ..sql.names.ctes import eliminate_ctes
 from .above_groups import clock_above_groups
 from .added_months import with_added_months
+from .argument_stars import write_out_argument_stars
 from .array_bounds import write_out_array_bounds
 from .conditional_aggregates import write_out_conditional_aggregates
 from .distinct_unions import write_out_unions
@@ -23,6 +24,7 @@ Rule = Callable[[exp.Query, Given], "exp.Query | None"]
 
 RULES: tuple[Rule, ...] = (
     lambda tree, given: write_out_sets(tree, given.describe),
+    lambda tree, given: write_out_argument_stars(tree, given.describe),
     lambda tree, given: write_out_time_macros(tree, given.moves, given.after_1970),
     lambda tree, _: with_added_months(tree),
     lambda tree, given: write_out_array_bounds(tree, given.describe),

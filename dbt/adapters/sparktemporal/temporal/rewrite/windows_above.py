@@ -18,6 +18,7 @@ from ..sql.functions.calls import generates, nondeterministic
 from ..sql.functions.registry import SPARKS
 from ..sql.names.ctes import with_ctes
 from ..sql.names.linear import is_inner, is_linear, kept_one_by_one, merges_columns
+from ..sql.names.projection import inner_stars
 from ..sql.names.scope import derived
 from ..sql.text.dialect import has_clock, has_other_parts, set_where
 from ..sql.text.identifiers import folded
@@ -36,7 +37,7 @@ def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> ex
     joins = select.args.get("joins") or []
     if not is_linear(select) or not select.args.get("from_") or nondeterministic(select) is not None:
         raise Stays
-    if not all(map(_is_of_one_row, select.expressions)):
+    if not all(map(_is_of_one_row, select.expressions)) or any(inner_stars(select)):
         raise Stays
     if any(select.args.get(key) for key in ("with_", "laterals", "hint")):
         raise Stays
