@@ -65,6 +65,11 @@ MODELS = {
     "from (select k, v, ts from {t} where mz_now() < due) w where mz_now() >= ts",
     "star_beside_a_window": "select k, max(struct(*)) as m, count_if(mz_now() < due) as n "
     "from (select k, v, due from {t}) group by k",
+    "a_cte_in_an_item": "with c as (select k from {o} where x > 1), a as (select k, v from {t} where mz_now() < due), "
+    "b as (select v, exists (select 1 from c where c.k = a.k) as is_c from a) "
+    "select is_c, sum(v) as s from b group by is_c",
+    "a_cte_in_a_distinct": "with c as (select x from {o}), a as (select k, v from {t} where mz_now() < due) "
+    "select distinct k, v in (select x from c) as is_x from a",
     "elements": "select id, k, exists(array(ts, due), x -> x > mz_now() - interval 3 seconds) as soon from {t} where "
     "exists(array(ts, due), x -> x >= mz_now() - interval 7 seconds) and not forall(array(ts, due), x -> x < mz_now())",
     "elements_between": "select a.id, s.k from (select id, due from {t} where exists(array(named_struct('lo', ts, "

@@ -73,3 +73,20 @@ def test_a_star_among_arguments_is_of_the_columns_of_the_model(sql: str) -> None
 
 def _hashes(query: exp.Expr) -> list[str]:
     return [render(call) for call in query.find_all(exp.Anonymous) if call.name == "hash"]
+
+
+SOME = f"with c as (select k from u where v > 1), a as (select k, v {ALIVE})"
+OF_A_CTE = (
+    f"{SOME}, b as (select k in (select k from c) as is_c from a) select is_c, count(*) as n from b group by is_c",
+    f"{SOME}, b as (select exists (select 1 from c where c.k = a.k) as is_c from a) select distinct is_c from b",
+    f"{SOME} select distinct k, k in (select k from c) as is_c from a",
+)
+
+
+@pytest.mark.parametrize("sql", OF_A_CTE)
+def test_a_subquery_that_reads_a_cte_stays_above_the_rows(sql: str) -> None:
+    """A core by itself would not see the CTE, and read a table of this name."""
+    parts = split(sql, describe)
+    assert [core.groups for core in parts.cores] == [None, None]
+    assert not any(table.name == "c" for core in parts.cores for table in core.query.find_all(exp.Table))
+    assert "FROM c" in render(parts.residual)

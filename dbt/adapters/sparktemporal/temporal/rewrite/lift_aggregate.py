@@ -22,7 +22,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.functions.calls import nondeterministic
 from ..sql.names.bind import sources_of
-from ..sql.names.ctes import reads_of
+from ..sql.names.ctes import reads_of, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import expand_stars, inner_stars
 from ..sql.names.scope import Describe, column_of, derived, star_of
@@ -84,9 +84,12 @@ def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -
     """A core lifted through the SELECT `reader`. item: the item of the SELECT's FROM that reads the core.
 
     None unless the SELECT keeps rows one by one, has no clock and nothing nondeterministic, and its stars are known.
+    Nor may an item name a CTE.
     """
     above = _over(one.plain, reader, item)
-    if any(inner_stars(above)) or not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
+    if any(inner_stars(above)) or _names_a_cte(reader):
+        return None
+    if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
         return None
     try:
         expand_stars(above, sources_of(above, describe, []))
@@ -101,6 +104,8 @@ def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, given: Given) -> tu
     """(a core kept per group of the aggregation `reader`, the SELECT over the groups). Raises NoSum."""
     alias = item.alias_or_name
     above = _over(one.plain, reader, item)
+    if _names_a_cte(reader):
+        raise NoSum("a subquery reads a CTE")
     if any(inner_stars(above)):
         raise NoSum("the columns of a star are not known")
     if any(map(star_of, above.expressions)):
@@ -108,6 +113,12 @@ def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, given: Given) -> tu
     rows, rest, groups = take_groups(above, one.core.placeholder, given.describe, [], given.ansi)
     rows.set("from_", exp.From(this=derived(with_operands(one.core), alias)))
     return replace(passed_on(one.core, alias), query=rows, groups=groups, kept=Kept(groups.kept)), rest
+
+
+def _names_a_cte(reader: exp.Select) -> bool:
+    """Whether a subquery among the items of a SELECT reads a CTE, which a core by itself does not see."""
+    named = {name for item in reader.expressions for name in table_names(item)}
+    return bool(named & {cte.alias.lower() for cte in visible_ctes(reader)})
 
 
 def _write_out_stars(above: exp.Select, describe: Describe) -> None:
