@@ -70,6 +70,10 @@ MODELS = {
     "select is_c, sum(v) as s from b group by is_c",
     "a_cte_in_a_distinct": "with c as (select x from {o}), a as (select k, v from {t} where mz_now() < due) "
     "select distinct k, v in (select x from c) as is_x from a",
+    "pivoted_window": "select * from (select k, v, ts from {t} where mz_now() < due) "
+    "pivot (sum(v) for k in ('a', 'b')) where mz_now() >= ts",
+    "unpivoted_window": "select u.what, u.n from (select id, v, ts from {t} where mz_now() < due) "
+    "unpivot (n for what in (id, v)) u where mz_now() >= u.ts",
     "elements": "select id, k, exists(array(ts, due), x -> x > mz_now() - interval 3 seconds) as soon from {t} where "
     "exists(array(ts, due), x -> x >= mz_now() - interval 7 seconds) and not forall(array(ts, due), x -> x < mz_now())",
     "elements_between": "select a.id, s.k from (select id, due from {t} where exists(array(named_struct('lo', ts, "

@@ -90,3 +90,11 @@ def test_a_subquery_that_reads_a_cte_stays_above_the_rows(sql: str) -> None:
     assert [core.groups for core in parts.cores] == [None, None]
     assert not any(table.name == "c" for core in parts.cores for table in core.query.find_all(exp.Table))
     assert "FROM c" in render(parts.residual)
+
+
+def test_rows_of_which_a_pivot_makes_others() -> None:
+    """The rows get no column for a predicate: PIVOT would group by the column."""
+    for pivot in ("pivot (sum(v) for k in ('a'))", "unpivot (n for what in (v))"):
+        sql = f"select * from (select k, v, hi {ALIVE}) {pivot} where mz_now() >= hi"
+        (core,) = split(sql, describe).cores
+        assert render(core.query) == "SELECT k, v, hi FROM t"

@@ -134,6 +134,8 @@ def _has_more_clocks(
 
 def _body(item: exp.Expr, tree: exp.Expr, temporal: Mapping[str, exp.CTE]) -> exp.Expr | None:
     """The query behind an item of a FROM: a derived table, or a temporal CTE that nothing else reads."""
+    if has_other_parts(item, ("this", "alias")):
+        return None  # a PIVOT makes other rows of these
     body: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
     if isinstance(item, exp.Table) and _is_named(item, temporal):
         cte = temporal[item.name.lower()]
