@@ -74,6 +74,8 @@ MODELS = {
     "pivot (sum(v) for k in ('a', 'b')) where mz_now() >= ts",
     "unpivoted_window": "select u.what, u.n from (select id, v, ts from {t} where mz_now() < due) "
     "unpivot (n for what in (id, v)) u where mz_now() >= u.ts",
+    "unpivoted_rows": "select u.what, max(u.n) as n from (select id, v, due from {t}) "
+    "unpivot (n for what in (id, v)) u where mz_now() < u.due group by u.what",
     "elements": "select id, k, exists(array(ts, due), x -> x > mz_now() - interval 3 seconds) as soon from {t} where "
     "exists(array(ts, due), x -> x >= mz_now() - interval 7 seconds) and not forall(array(ts, due), x -> x < mz_now())",
     "elements_between": "select a.id, s.k from (select id, due from {t} where exists(array(named_struct('lo', ts, "

@@ -64,7 +64,19 @@ def _parsed(sql: str) -> exp.Query:
             f"a model is one query; this is {len(statements)} statement(s)",
             "a single SELECT (or WITH ... SELECT)",
         )
+    _name_pivots(statements[0])
     return statements[0]
+
+
+def _name_pivots(tree: exp.Expr) -> None:
+    """Make a derived table of each UNPIVOT with an alias, in place: the rows have this name, not that of the table."""
+    for pivot in list(tree.find_all(exp.Pivot)):
+        source, alias = pivot.parent, pivot.args.get("alias")
+        if alias is not None and source is not None and source.args["pivots"] == [pivot]:
+            pivot.set("alias", None)
+            named = exp.Subquery(alias=alias)
+            source.replace(named)
+            named.set("this", exp.Select(expressions=[exp.Star()], from_=exp.From(this=source)))
 
 
 def without_end(sql: str) -> str:
