@@ -76,6 +76,10 @@ MODELS = {
     "unpivot (n for what in (id, v)) u where mz_now() >= u.ts",
     "unpivoted_rows": "select u.what, max(u.n) as n from (select id, v, due from {t}) "
     "unpivot (n for what in (id, v)) u where mz_now() < u.due group by u.what",
+    "guarded_values": "select k, min(element_at(xs, v - 1)) filter (where v > 1) as low, count(*) as n from {t} "
+    "where mz_now() < due group by k",
+    "guarded_values_in_a_window": "select k, max(case when v > 1 and mz_now() < due then element_at(xs, v - 1) "
+    "end) as m, count(*) as n from {t} group by k",
     "elements": "select id, k, exists(array(ts, due), x -> x > mz_now() - interval 3 seconds) as soon from {t} where "
     "exists(array(ts, due), x -> x >= mz_now() - interval 7 seconds) and not forall(array(ts, due), x -> x < mz_now())",
     "elements_between": "select a.id, s.k from (select id, due from {t} where exists(array(named_struct('lo', ts, "

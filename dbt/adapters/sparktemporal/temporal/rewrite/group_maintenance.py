@@ -235,18 +235,24 @@ class _Taking:
             raise NoSum(f"{fragment(call)} needs the rows")
 
     def _keep_values(self, call: exp.Expr) -> None:
-        """Store the operands of a call, and the condition of its FILTER, as columns of the group key."""
+        """Store the operands of a call, and the condition of its FILTER, as columns of the group key.
+
+        An operand that is more than a column is NULL where the FILTER does not hold: there it may raise an error.
+        """
         operands = [o for a in call.expressions for o in (a.expressions if isinstance(a, exp.Distinct) else [a])]
-        if isinstance(call.parent, exp.Filter):
-            operands.append(call.parent.expression.this)
-        for operand in operands:
+        condition = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
+        for operand in operands if condition is None else [*operands, condition]:
             if not self._of_rows(operand, constant=True):
                 raise NoSum(f"{fragment(call)} reads more than the columns of the rows")
             if not operand.find(exp.Column):
                 continue
-            text = self._canonical(operand)
+            text, value = self._canonical(operand), operand
+            is_plain = operand is condition or isinstance(operand.unnest(), exp.Column)
+            if condition is not None and not is_plain and text not in self.keys:
+                value = _if(condition, operand)
+                text = self._canonical(value)
             if text not in self.keys and text not in self.values:
-                self.values[text] = (self._name(operand, text), operand.copy())
+                self.values[text] = (self._name(value, text), value.copy())
             operand.replace(self._column((self.keys.get(text) or self.values[text])[0]))
 
     def _operands(self, call: exp.Expr) -> list[exp.Expr]:
