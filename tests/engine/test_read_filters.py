@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
-from support.instants import HOUR, T0
+from support.instants import DAY, HOUR, T0
 from support.project import Project
+from support.stories import Story, live
 
 #: an hour of the day that begins, windows that end, and a millisecond to either side; the last is a day later
 HOURS = (0, HOUR, 2 * HOUR, 24 * HOUR)
@@ -204,6 +205,23 @@ def wrong(project: Project, name: str, instants: list[int]) -> str:
     query = f"SELECT at, {columns}, sum(side) FROM ({every}) GROUP BY at, {columns} HAVING sum(side) <> 0"
     found = [f"{format_instant(at)}: {rest}" for at, *rest in project.rows(query)]
     return "\n".join([name, sql, *found]) if found else ""
+
+
+PADDED = "CREATE TABLE {t} (id BIGINT, c CHAR(8), v STRING) USING parquet; INSERT INTO {t} VALUES "
+
+
+@pytest.mark.landing
+def test_a_char_beside_texts_of_the_clock(project: Project) -> None:
+    """Spark pads the text of an instant to the length of the CHAR, which it does not where the instant is a column."""
+    rows = "(1, '2024', '202403'), (2, '202403', '202403'), (3, '202402', '202404'), (4, '202404', NULL)"
+    filled, month = PADDED + rows, "date_format(mz_now(), 'yyyyMM')"
+    live(
+        project,
+        {
+            "equal": Story(filled, f"select id, c from {{t}} where c = {month}", instants=(500, 32 * DAY)),
+            "later": Story(filled, f"select id from {{t}} where c > {month} or v = {month}", instants=(500, 32 * DAY)),
+        },
+    )
 
 
 @pytest.mark.landing

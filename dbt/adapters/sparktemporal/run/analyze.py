@@ -189,7 +189,11 @@ def _listable(
             return _listable(warehouse, once, written, version, zone, unlisted)
     refuse_text_that_is_null(warehouse, parts.cores)
     try:
-        return parts, described, [_typed(core, cs, version, zone) for core, (cs, _) in zip(parts.cores, described)]
+        typed = [
+            _typed(core, columns, plans.pads_texts(plan), version, zone)
+            for core, (columns, plan) in zip(parts.cores, described)
+        ]
+        return parts, described, typed
     except Unlistable as why:
         if unlisted.keys() >= set(why.calls):
             raise
@@ -243,8 +247,13 @@ def _refuse_otherwise_bound(core: Core, bound: Sequence[tuple[str, str]], by_spa
             )
 
 
-def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: SessionZone) -> TypedCore:
-    """A core with the types that Spark gave for its probe. Raises Refusal for types that cannot be stored."""
+def _typed(
+    core: Core, described: list[tuple[str, str]], pads_texts: bool, version: str, zone: SessionZone
+) -> TypedCore:
+    """A core with the types that Spark gave for its probe. Raises Refusal for types that cannot be stored.
+
+    pads_texts: see `plans.pads_texts`.
+    """
     judged = core.condition
     row_expressions = len(judged.row_expressions) if judged else 0
     end = len(described) - row_expressions
@@ -260,7 +269,7 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: Ses
         )
     intervals_sql.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
     compared = tuple(replace(c, kind=operand_kind(c, t)) for c, (_, t) in zip(core.comparisons, operands))
-    condition = None if judged is None else typed_condition(judged, types, zone)
+    condition = None if judged is None else typed_condition(judged, types, zone, pads_texts)
     return TypedCore(replace(core, comparisons=compared, condition=condition), tuple(columns))
 
 

@@ -29,7 +29,7 @@ from ..temporal.predicates.logic import values_of
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable, is_side, not_listable, side
 from ..temporal.predicates.moving import Moving
 from ..temporal.predicates.near import has_slack, is_left_to_reads
-from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
+from ..temporal.predicates.ordered import FIRST_OF_FIELDS, TEXT, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
 from ..temporal.predicates.text_instants import refuse_lists
@@ -44,11 +44,14 @@ _AROUND = 2 * 86_400_000
 _LONGEST_UNIT = 400 * 86_400_000
 
 
-def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> Condition:
+def typed_condition(judged: Condition, types: list[str], zone: SessionZone, pads_texts: bool = False) -> Condition:
     """A condition with the kinds of its edges and the searches of its steps. types: the row expressions' types.
 
     An edge compares mz_now() alone, a step compares a monotone function of the clock: see `predicates.conditions`.
+    pads_texts: whether a column of CHAR is read.
     """
+    for step in judged.steps if pads_texts else ():
+        _refuse_padded(step, judged, types)
     if judged.predicate.find(exp.In) and not (zone.moves(0) or is_on(zone.warehouse.setting(ANSI))):
         refuse_lists(judged.predicate, partial(_is_text, types=types), partial(_is_instant, judged=judged, types=types))
     kinds = [_kind(edge, types[edge.index]) for edge in judged.edges]
@@ -202,6 +205,25 @@ def _refuse_partial(step: MonotoneComparison, other: str) -> None:
             f"{fragment(step.function)} beside a value of type {other.upper()}",
             "Spark makes NULL of some of these texts, so the instants at which this changes cannot be listed",
             "the other side as a text",
+        )
+
+
+def _refuse_padded(step: MonotoneComparison, judged: Condition, types: Sequence[str]) -> None:
+    """Leave to reads a text of the clock beside a column that may be a CHAR.
+
+    Spark pads the shorter of the two where the text is a constant, as at a read. In a search it is none.
+    """
+    other, fields = index_of(step.other), ordered(step.function)
+    if other is None or fields is None or fields.type != TEXT or types[other].lower() != "string":
+        return
+    column = judged.row_expressions[other].unnest()
+    if isinstance(column, (exp.Column, exp.Dot)):
+        raise Unlistable(
+            "ST385",
+            f"{fragment(step.function)} beside {fragment(column)}",
+            "a CHAR is padded beside a text of the clock, so the instants at which this changes cannot be listed",
+            f"CAST({fragment(column)} AS STRING), whose blanks count, or rtrim({fragment(column)})",
+            tuple(call.meta["start"] for call in mz_now_calls(step.function)),
         )
 
 

@@ -118,6 +118,17 @@ def chooses_rows(plan: str) -> bool:
     )
 
 
+def pads_texts(plan: str) -> bool:
+    """Whether a plan reads a column of CHAR. Spark pads a constant text beside such a column to the column's length.
+
+    >>> pads_texts("Project [static_invoke(CharVarcharCodegenUtils.readSidePadding(c#1, 8)) AS c#1]")
+    True
+    >>> pads_texts("Relation spark_catalog.s.t[c#1] parquet")
+    False
+    """
+    return "readSidePadding" in plan
+
+
 _CHOOSES = re.compile(
     rf"\b(?:nth_value|{'|'.join(sorted(registry.names(lambda row: row.by_order)))})\(|"
     r"^[ :+\-|]*(?:(?:GlobalLimit|Offset) (?!0$)|Sample |ScriptTransformation )"
