@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -195,5 +196,20 @@ def test_which_settings_decide() -> None:
         "new.one",
     }
     told = [(f"spark.sql.{key}", "1") for key in (*known, "ui.retainedExecutions", "files.maxPartitionBytes")]
-    found = settings.deciding([*told, ("spark.app.name", "x"), ("spark.wap.branch", "audit")])
-    assert set(found) == {f"spark.sql.{key}" for key in known} | {"spark.wap.branch"}
+    others = {"spark.wap.branch": "audit", "orc.force.positional.evolution": "true"}
+    found = settings.deciding([*told, ("spark.app.name", "x"), *others.items()])
+    assert set(found) == {f"spark.sql.{key}" for key in known} | set(others)
+
+
+@pytest.mark.landing
+def test_columns_of_orc_by_position(project: Project, tmp_path: Path) -> None:
+    """A table whose column has another name in the files."""
+    place = f"USING orc LOCATION '{tmp_path.as_uri()}/orc'"
+    project.sql(f"CREATE TABLE {{s}}.w {place} AS SELECT 1 AS a, timestamp_millis({T0}L + 90000) AS hi")
+    project.sql(f"CREATE TABLE {{s}}.t (b INT, hi TIMESTAMP) {place}")
+    project.model("m", f"select b from {project.schema}.t where mz_now() < hi")
+    project.run(now=T0)
+    assert rows(project, T0) == [(None,)]
+    with session(project.spark, {"orc.force.positional.evolution": "true"}):
+        project.run(now=T0 + 1)
+        assert rows(project, T0 + 1) == project.rows("SELECT b FROM {s}.t") == [(1,)]

@@ -51,6 +51,8 @@ _MATTER = tuple(
 )  # fmt: skip
 #: outside of spark.sql: the branch of an Iceberg table that is read
 _OTHERS = ("spark.wap.branch", "spark.wap.id")
+#: outside of spark.sql: how ORC files are read, such as their columns by position
+_OF_HADOOP = ("orc.", "spark.hadoop.orc.")
 
 NOT_SET = "not set"
 
@@ -74,10 +76,12 @@ def decides(key: str) -> bool:
 
     >>> [decides(f"spark.sql.{key}") for key in ("legacy.sizeOfNull", "shuffle.partitions", "files.ignoreMissingFiles")]
     [True, False, True]
+    >>> decides("orc.force.positional.evolution"), decides("spark.app.name")
+    (True, False)
     >>> decides("spark.sql.binaryOutputStyle")  # changes the display only; a Thrift server sets it
     False
     """
-    if key.startswith(_MATTER) or key in _OTHERS:
+    if key.startswith((*_MATTER, *_OF_HADOOP)) or key in _OTHERS:
         return True
     return key.startswith("spark.sql.") and not key.startswith(_NO_MATTER)
 
