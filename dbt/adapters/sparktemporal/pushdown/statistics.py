@@ -95,6 +95,15 @@ def _depends_on_arguments_alone(call: exp.Anonymous, functions: frozenset[str]) 
     return not isinstance(call.parent, exp.Dot) and called.name in functions and not called.depends_on
 
 
+def partition_text(values: Sequence[str]) -> str:
+    """SQL of a partition as text, from its values. Partitions have one text only if they have the same values.
+
+    The lengths tell NULL from 'null', and the values ('a, b', 'c') from ('a', 'b, c').
+    """
+    lengths = [f"length(CAST({value} AS STRING))" for value in values]
+    return f"CAST(struct({', '.join(['true', *values, *lengths])}) AS STRING)"
+
+
 def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
     """A query: the statistics of the files of an input.
 
@@ -102,7 +111,7 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
     """
     parts = [f"mz_p{i}" for i, _ in enumerate(one.partitions)] if one.by_path else []
     of_rows = "".join(f", {quote(name)} AS {part}" for part, (name, _) in zip(parts, one.partitions))
-    place = f"CAST(struct({', '.join(['true', *parts])}) AS STRING)" if one.by_path else "''"
+    place = partition_text(parts) if one.by_path else "''"
     by_index = {leaf.index: text for text, leaf in one.leaves.items()}
     values = "".join(f",\n    {text} AS mz_e{index}" for index, text in by_index.items())
     items = []

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...engine.descriptions import TableInfo
 from ...engine.warehouse import Warehouse
+from ...pushdown.statistics import partition_text
 from ...temporal.diffs.input_state import FileSummary
 from ...temporal.diffs.intervals_sql import by_one_task
 from ...temporal.diffs.state import ListedFile
@@ -79,7 +80,7 @@ def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "
     """
     values = [f"mz_p{i}" for i, _ in enumerate(partitions)]
     of_rows = "".join(f", {quote(p)} AS {value}" for p, value in zip(partitions, values))
-    place = f"CAST(struct({', '.join(['true', *values])}) AS STRING)"
+    place = partition_text(values)
     first, count, together = "", ", count(*) AS mz_rows", ""
     if provider in NUMBERED:
         first, count, together = f" WHERE {hidden}.row_index = 0", "", f"{_TOGETHER} "
