@@ -90,7 +90,7 @@ class FilePruner:
         functions = warehouse.system_functions()
         for relation, texts in wants.items():
             number = sum(len(one.leaves) for one in parts.measured.values())
-            # Spark drops malformed rows by the columns that it reads
+            # by FAILFAST Spark raises an error for a malformed value of the columns that it reads
             options = warehouse.table(quoted(relation)).details.get("Storage Properties", "")
             if re.search(r"\bmode=", options.lower()):
                 notes.append(f"{relation}: no statistics are kept of a table with the option mode")

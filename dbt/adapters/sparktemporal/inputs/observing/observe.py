@@ -10,6 +10,7 @@ from typing import Any
 from ...engine.described_tables import known
 from ...engine.descriptions import TableInfo
 from ...engine.warehouse import Query, Warehouse
+from ...errors import Refusal
 from ...plurals import quantity
 from ...temporal.diffs import chains as chain_rules
 from ...temporal.diffs.input_state import FilesFingerprint, Fingerprint, RowsFingerprint, Tracking
@@ -29,6 +30,8 @@ from .manifest import Manifest
 #: rows of files rarely have fewer bytes than this
 _ROW = 4
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
+#: the option by which a table of files has other rows for a query of other columns
+_DROPS = re.compile(r"\bmode=DROPMALFORMED\b", re.IGNORECASE)
 #: paths that are the same as URIs
 _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
 
@@ -104,6 +107,8 @@ def observe_beside(
     infos |= {table: renewed(warehouse, table, info) for table, info in infos.items() if info.provider == "iceberg"}
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
+    for table, info in infos.items():
+        _refuse_dropped(table, info)
     remembered = remembered or Manifest()
     listings: dict[str, Listing] = {}
     for table in of_files:
@@ -120,6 +125,17 @@ def observe_beside(
         for table in every
     }  # fmt: skip
     return found, answers
+
+
+def _refuse_dropped(table: str, info: TableInfo) -> None:
+    """Refuse a table that has other rows for a query of other columns, because malformed rows are dropped."""
+    if _DROPS.search(info.details.get("Storage Properties", "")):
+        raise Refusal(
+            "ST418",
+            f"{table} with the option mode: DROPMALFORMED",
+            "the columns that are read decide which rows are dropped, and a run reads other columns than the query",
+            "mode PERMISSIVE, and a WHERE for the rows that are right",
+        )
 
 
 def _shared(warehouse: Warehouse, listing: str, info: TableInfo, before: Fingerprint | None) -> tuple[Any, ...] | None:
