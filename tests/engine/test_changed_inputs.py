@@ -115,6 +115,27 @@ def test_partitions_that_read_alike(project: Project, tmp_path: Path) -> None:
 
 
 @pytest.mark.landing
+def test_a_default_that_nothing_tells(project: Project, tmp_path: Path) -> None:
+    """Rows of before a column have the default with which it was added, until another table stands over the files."""
+    place = f"USING parquet LOCATION '{tmp_path.as_uri()}/files'"
+    story = Story(
+        f"CREATE TABLE {{t}} (id INT, hi TIMESTAMP) {place};"
+        f"INSERT INTO {{t}} SELECT 1, timestamp_millis({T0}L + 90000);"
+        "ALTER TABLE {t} ADD COLUMN k INT DEFAULT 5; ALTER TABLE {t} ALTER COLUMN k DROP DEFAULT",
+        "select id, coalesce(k, 0) as k from {t} where mz_now() < hi",
+        [
+            Step(),
+            Step(
+                f"DROP TABLE {{t}}; CREATE TABLE {{t}} (id INT, hi TIMESTAMP, k INT) {place}",
+                "its columns, place or options changed",
+            ),
+            Step("", "unchanged"),
+        ],
+    )
+    live(project, {"one": story})
+
+
+@pytest.mark.landing
 def test_a_story_that_fails_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The story, the step, the instant and the rows."""
     wrong = "(SELECT 1L AS id)"

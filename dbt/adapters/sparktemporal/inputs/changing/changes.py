@@ -164,7 +164,7 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
     if not (isinstance(now, FilesFingerprint) and isinstance(then, FilesFingerprint)):
         return InputChange(f"{then} is now {now}")
     if now.form != then.form:
-        return InputChange("its columns, place or options changed")
+        return InputChange("its columns, place or options changed, or it was made anew")
     if not before:
         return InputChange("the list of the files it had is gone")
     return _change_of_files(warehouse, seen, then, before)

@@ -17,7 +17,7 @@ def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
 
     Raises Altered where the columns changed, because the plan of the model has the old columns.
     """
-    for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: parts of the table t
+    for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: of a table by the name before
         with allowing(Cause.NOT_TAKEN):
             warehouse.rows(f"REFRESH TABLE {quoted(remembered)}")
             break
@@ -37,14 +37,15 @@ def _altered(tables: Sequence[str]) -> Altered:
 
 
 def form_of(info: TableInfo) -> str:
-    """A hash of a table's columns, partitions, format, place and options.
+    """A hash of a table's columns, partitions, format, place, options, defaults of columns and time of creation.
 
-    For a table with defaults of columns, the hash is also of the defaults and of the time of the table's creation.
+    A column that was added with a default has this value in older files, also after the default was dropped. Nothing
+    tells the value then, and only a new table changes it.
     """
-    location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
+    details = info.details
+    location, options = details.get("Location", ""), details.get("Storage Properties", "[]")
     form = repr((info.columns, info.partitions, info.provider, location, options))
-    if info.defaults:  # older files keep the first default of an added column, unless the table is a new one
-        form += repr((info.defaults, info.details.get("Created Time")))
+    form += repr((info.defaults, details.get("Created Time")))
     return hashlib.sha256(form.encode()).hexdigest()[:8]
 
 
