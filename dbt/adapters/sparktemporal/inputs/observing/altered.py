@@ -17,7 +17,7 @@ def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
 
     Raises Altered where the columns changed, because the plan of the model has the old columns.
     """
-    for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: of a table by the name before
+    for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: parts of the table t
         with allowing(Cause.NOT_TAKEN):
             warehouse.rows(f"REFRESH TABLE {quoted(remembered)}")
             break
