@@ -248,7 +248,17 @@ def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path)
     sql = f"select count(*) as n, sum(case when mz_now() < ts then a end) as total from {project.schema}.t"
     project.model("m", sql)
     text = project.run(now=T0, check=False).text
-    assert "t with the option mode: DROPMALFORMED" in text and "instead: mode PERMISSIVE" in text
+    assert "t with the option mode: DROPMALFORMED" in text and "instead: a table with the rows" in text
+    project.sql(
+        "DROP TABLE {s}.t; CREATE TABLE {s}.t (id INT, a INT, ts TIMESTAMP, _corrupt_record STRING) USING csv "
+        f"LOCATION '{tmp_path.as_uri()}'"
+    )
+    rows = f"with r as (select * from {project.schema}.t where mz_now() < ts) select"
+    project.model("m", f"{rows} id, _corrupt_record as r from r order by id limit 100")
+    assert "_corrupt_record of spark_catalog." in project.run(now=T0, check=False).text
+    project.model("m", sql := f"select id, a from {project.schema}.t where mz_now() < ts")
+    project.run(now=T0)
+    is_right(project, "m", sql, T0)
 
 
 @pytest.mark.landing

@@ -30,8 +30,10 @@ from .manifest import Manifest
 #: rows of files rarely have fewer bytes than this
 _ROW = 4
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
-#: the option by which a table of files has other rows for a query of other columns
+#: options of a table of texts by which a query of other columns gets other rows, or another text of a malformed row
 _DROPS = re.compile(r"\bmode=DROPMALFORMED\b", re.IGNORECASE)
+_CORRUPT = re.compile(r"\bcolumnNameOfCorruptRecord=([^,\]]+)", re.IGNORECASE)
+_CORRUPT_KEY, _CORRUPT_NAME = "spark.sql.columnNameOfCorruptRecord", "_corrupt_record"
 #: paths that are the same as URIs
 _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
 
@@ -108,7 +110,7 @@ def observe_beside(
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
     for table, info in infos.items():
-        _refuse_dropped(table, info)
+        _refuse_malformed(warehouse, plan, table, info)
     remembered = remembered or Manifest()
     listings: dict[str, Listing] = {}
     for table in of_files:
@@ -127,14 +129,22 @@ def observe_beside(
     return found, answers
 
 
-def _refuse_dropped(table: str, info: TableInfo) -> None:
-    """Refuse a table that has other rows for a query of other columns, because malformed rows are dropped."""
-    if _DROPS.search(info.details.get("Storage Properties", "")):
+def _refuse_malformed(warehouse: Warehouse, plan: str, table: str, info: TableInfo) -> None:
+    """Refuse a table that drops malformed rows, and the column with the text of such rows."""
+    options, found = info.details.get("Storage Properties", ""), ""
+    if _DROPS.search(options):
+        found = f"{table} with the option mode: DROPMALFORMED"
+    elif info.provider in ("csv", "json"):
+        option = _CORRUPT.search(options)
+        column = option[1] if option else warehouse.settings().get(_CORRUPT_KEY, _CORRUPT_NAME)
+        if relations.uses_column(plan, table, column):
+            found = f"{column} of {table}, the text of malformed rows"
+    if found:
         raise Refusal(
             "ST418",
-            f"{table} with the option mode: DROPMALFORMED",
-            "the columns that are read decide which rows are dropped, and a run reads other columns than the query",
-            "mode PERMISSIVE, and a WHERE for the rows that are right",
+            found,
+            "the columns that are read decide which rows are malformed, and a run reads other columns than the query",
+            "a table with the rows, such as a model with materialized='table', as the input",
         )
 
 

@@ -53,6 +53,18 @@ def has_columns(plan: str, table: str, columns: Iterable[str]) -> bool:
     return all(form.match(leaf) for leaf in _START.findall(plan) if _FILES.match(leaf) and table_of(leaf) == table)
 
 
+def uses_column(plan: str, table: str, column: str) -> bool:
+    """Whether a plan names a STRING column of a table of files above the leaf that reads the table.
+
+    >>> plan = "Project [k#1]\\n+- Relation c.s.t[k#1,b#10] csv"
+    >>> uses_column(plan, "c.s.t", "k"), uses_column(plan, "c.s.t", "b"), uses_column(plan, "c.s.u", "k")
+    (True, False, False)
+    """
+    leaves = [leaf for leaf in _START.findall(plan) if table_of(leaf) == table]
+    ids = [one for leaf in leaves for one in re.findall(rf"[\[,]{re.escape(column)}(#\d+)", leaf)]
+    return any(len(re.findall(rf"{one}\b", plan)) > 1 for one in ids)
+
+
 def file_tables(plan: str) -> list[str]:
     """The file-based tables that a plan reads, as catalog.schema.table."""
     return _named(leaf for leaf in _START.findall(plan) if _FILES.match(leaf))
