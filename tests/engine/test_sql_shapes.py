@@ -80,6 +80,9 @@ MODELS = {
     "where mz_now() < due group by k",
     "guarded_values_in_a_window": "select k, max(case when v > 1 and mz_now() < due then element_at(xs, v - 1) "
     "end) as m, count(*) as n from {t} group by k",
+    "short_decimals": "select id, cast(v as decimal(3)) as d from {t} where mz_now() < due",
+    "short_decimals_of_partners": "select o.id, p.d from {o} o left join (select k, cast(v as decimal(4)) as d "
+    "from {t} where mz_now() < due) p on p.k = o.k",
     "elements": "select id, k, exists(array(ts, due), x -> x > mz_now() - interval 3 seconds) as soon from {t} where "
     "exists(array(ts, due), x -> x >= mz_now() - interval 7 seconds) and not forall(array(ts, due), x -> x < mz_now())",
     "elements_between": "select a.id, s.k from (select id, due from {t} where exists(array(named_struct('lo', ts, "

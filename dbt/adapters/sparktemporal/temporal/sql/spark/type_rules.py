@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from ..functions.calls import starts_with_unit
 from ..functions.types import Rule, rule_of
 from ..functions.units import unit_of
+from ..text.dialect import render
 from ..text.grammar import OwnFunction
 from . import decimals
 from .combined_types import BROKEN, FIELDS, TIMES, VOID, WHOLE, common, counts, fields_of, of_two, scaled
@@ -26,7 +27,9 @@ from .combined_types import BROKEN, FIELDS, TIMES, VOID, WHOLE, common, counts, 
 Types = Callable[[exp.Expr], "str | None"]
 
 #: other names of types
-_NAMES = {"text": "string", "varchar": "string", "timestamp_ltz": "timestamp", "decimal": "decimal(10,0)"}
+_NAMES = {"text": "string", "varchar": "string", "timestamp_ltz": "timestamp"}
+#: the numbers of a type that may be left out, where they are
+_NUMBERS = {exp.DType.DECIMAL: (10, 0), exp.DType.TIME: (6,)}
 #: literal suffix -> type
 _SUFFIXES = {"l": "bigint", "s": "smallint", "y": "tinyint", "d": "double", "f": "float"}
 
@@ -170,8 +173,20 @@ def _of_cast(node: exp.Expr, types: Types) -> str | None:
 
 
 def in_words(kind: exp.Expr) -> str:
-    """A type as DESCRIBE writes it."""
-    said = kind.sql("spark").lower().replace(", ", ",").replace(": ", ":")
+    """A type as DESCRIBE writes it.
+
+    >>> from ..text.dialect import expression
+    >>> [in_words(expression(f"CAST(a AS {kind})").args["to"]) for kind in ("NUMERIC(3)", "ARRAY<DECIMAL>", "TIME")]
+    ['decimal(3,0)', 'array<decimal(10,0)>', 'time(6)']
+    >>> inner("struct<a:time(3)>", "a")
+    'time(3)'
+    """
+    kind = kind.copy()
+    for part in kind.find_all(exp.DataType):
+        given = part.expressions
+        for number in _NUMBERS.get(part.this, ())[len(given) :]:
+            part.append("expressions", exp.DataTypeParam(this=exp.Literal.number(number)))
+    said = render(kind).lower().replace(", ", ",").replace(": ", ":")
     return _NAMES.get(said, said)
 
 

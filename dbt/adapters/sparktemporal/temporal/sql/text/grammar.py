@@ -177,6 +177,12 @@ class VerbatimSpark(Spark):
                 return f"TIME {self.sql(expression.this)}"
             return super().cast_sql(expression, safe_prefix)
 
+        def datatype_sql(self, expression: exp.DataType) -> str:
+            """Print a TIME with its precision, which sqlglot takes off the tree."""
+            if expression.this == exp.DType.TIME and expression.expressions:
+                return f"TIME({self.expressions(expression, flat=True)})"
+            return super().datatype_sql(expression)
+
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
         """The tokens of a text. A keyword beside a dot is a name; `window` is one except in a WINDOW clause."""
         tokens = literals.whole(super().tokenize(sql, dialect), sql)  # type: ignore[arg-type]  # as sqlglot calls it
