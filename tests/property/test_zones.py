@@ -31,7 +31,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Zoned(Grammar):
-    """What follows local time on the clock's side. back: a change lies so long before (s). near: local times."""
+    """What follows local time on the clock's side. back: the age of a change (s) at the clock. near: local times."""
 
     def __init__(self, rng: random.Random, zone: str, back: int, near: list[str]) -> None:
         super().__init__(rng, fixed_zone=False)
