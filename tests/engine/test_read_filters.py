@@ -222,6 +222,8 @@ def test_a_char_beside_texts_of_the_clock(project: Project) -> None:
             "later": Story(filled, f"select id from {{t}} where c > {month} or v = {month}", instants=(500, 32 * DAY)),
         },
     )
+    project.spark.conf.set("spark.sql.readSideCharPadding", "false")
+    live(project, {"hidden": Story(filled, f"select id, c from {{t}} where c = {month}", instants=(500, 32 * DAY))})
 
 
 @pytest.mark.landing

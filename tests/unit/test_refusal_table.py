@@ -29,6 +29,7 @@ RENDERED = {
         "tests/engine/test_replaced_relations.py",
         "test_a_model_that_reads_itself",
     ),
+    "a column of CHAR": ("tests/iceberg/test_iceberg.py", "test_a_read_that_compares_a_char_is_refused"),
     "a table of files with the option `mode`": (
         "tests/engine/test_statistics.py",
         "test_malformed_rows_depend_on_what_is_read",

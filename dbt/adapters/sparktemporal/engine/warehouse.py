@@ -232,6 +232,10 @@ class Warehouse:
         key = f"spark.sql.catalog.{catalog}"
         return "iceberg" in self.once(key, lambda: self.setting(key)).lower()
 
+    def writes_iceberg(self, file_format: str) -> bool:
+        """Whether a table of a format is Iceberg's in the current catalog, where all tables may be."""
+        return file_format == "iceberg" or self.catalog_is_icebergs()
+
     def catalog_is_icebergs(self) -> bool:
         """Whether all tables and views of the current catalog are Iceberg's.
 

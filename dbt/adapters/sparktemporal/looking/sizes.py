@@ -79,7 +79,7 @@ def _asked(warehouse: Warehouse, files: Iterable[str]) -> dict[int, int]:
 
 
 def _expected(warehouse: Warehouse, chain: Stored) -> str | None:
-    if chain.file_format == _ICEBERG or warehouse.catalog_is_icebergs():
+    if warehouse.writes_iceberg(chain.file_format):
         return _by_iceberg(chain.table)
     return None if chain.hides else _by_hidden(chain.table, _HIDDEN)
 

@@ -139,7 +139,9 @@ def _understand(
     zone = SessionZone(warehouse, settings[ZONE], as_of)
     ansi = is_ansi(settings)
     split_by = partial(split, parsed, describe, zone.moves, by_rows, ansi, timestamps.are_local(settings), names)
-    parts, described, typed = _listable(warehouse, partial(split_by, zone.as_of >= 0), parsed.text, version, zone, {})
+    pads_texts = partial(plans.pads_texts, settings=settings)
+    split_by = partial(split_by, zone.as_of >= 0)
+    parts, described, typed = _listable(warehouse, split_by, parsed.text, version, zone, pads_texts, {})
     for core, (columns, _) in zip(parts.cores, described):
         _refuse_otherwise_bound(core, describe.known(core.query) or (), columns)
     cores = [
@@ -169,12 +171,14 @@ def _listable(
     written: str,
     version: str,
     zone: SessionZone,
+    pads_texts: Callable[[str], bool],
     unlisted: Mapping[int, Unlistable],
 ) -> tuple[Split, list[tuple[list[tuple[str, str]], str]], list[TypedCore]]:
     """(the parts of a model, the columns and plans of each core's probe, the cores with types).
 
-    written: the text of the model. unlisted: the calls of predicates whose changes cannot be listed, so that a read
-    evaluates these predicates. Types and plans are known only after a split, so the model may be split again:
+    written: the text of the model. pads_texts: see `plans.pads_texts`, of a plan. unlisted: the calls of predicates
+    whose changes cannot be listed, so that a read evaluates these predicates. Types and plans are known only after a
+    split, so the model may be split again:
 
     | a split shows | the next split |
     |---|---|
@@ -186,18 +190,19 @@ def _listable(
     if any(plans.chooses_rows(plans.analyzed(plan)) for _, plan in described):
         once = partial(split_by, copies=False)
         if _shown(once(unlisted)) != _shown(parts):
-            return _listable(warehouse, once, written, version, zone, unlisted)
+            return _listable(warehouse, once, written, version, zone, pads_texts, unlisted)
     refuse_text_that_is_null(warehouse, parts.cores)
     try:
         typed = [
-            _typed(core, columns, plans.pads_texts(plan), version, zone)
+            _typed(core, columns, pads_texts(plan), version, zone)
             for core, (columns, plan) in zip(parts.cores, described)
         ]
         return parts, described, typed
     except Unlistable as why:
         if unlisted.keys() >= set(why.calls):
             raise
-        return _listable(warehouse, split_by, written, version, zone, {**unlisted, **dict.fromkeys(why.calls, why)})
+        unlisted = {**unlisted, **dict.fromkeys(why.calls, why)}
+        return _listable(warehouse, split_by, written, version, zone, pads_texts, unlisted)
 
 
 def _shown(parts: Split) -> list[str]:

@@ -69,7 +69,7 @@ def _counted_apart(plan: RunPlan, reading: Reading) -> list[TypedCore]:
 
 def _sizes(tools: Tools, plan: RunPlan) -> list[Query]:
     """Queries of the bytes of the chains that a run wrote, where the format lists its files."""
-    if not _is_iceberg(tools, plan):
+    if not tools.warehouse.writes_iceberg(plan.config.file_format):
         return []
     tables = [plan.target.table(plan.chain(core.name)) for core in plan.changed]
     return [(f"SELECT coalesce(sum(file_size_in_bytes), 0) FROM {table}.files", 1) for table in tables]
@@ -151,11 +151,6 @@ def _count_plain(tools: Tools, plan: RunPlan, core: TypedCore) -> str:
     source, size = _sized(tools, plan, core, plan.target.table(plan.chain(core.name)))
     few = f"({intervals_sql.by_one_task(f'SELECT * FROM {source}')})"
     return store_of(core).count(few if chain_rows.is_tiny(plan, core) else source, False, size)
-
-
-def _is_iceberg(tools: Tools, plan: RunPlan) -> bool:
-    """Whether chains are Iceberg tables; all tables of an Iceberg catalog are, whatever their format."""
-    return plan.config.file_format == "iceberg" or tools.warehouse.catalog_is_icebergs()
 
 
 def _sized(tools: Tools, plan: RunPlan, core: TypedCore, table: str) -> tuple[str, str]:

@@ -241,6 +241,8 @@ def _explained(warehouse: Warehouse, plan: RunPlan, known: Routines, replayed: i
         printed = clock_text.printed_at(model.parsed, model.calls, f"{plan.started_at}L", local)
         of_text = warehouse.explain(warehouse.data(at)) if warehouse.stack else explained
         same_query.check(of_text, warehouse.explain(warehouse.data(printed)))
+    if plans.pads_texts(explained, plan.invocation.settings) and warehouse.writes_iceberg(plan.config.file_format):
+        refused.refuse_padded(model)
     columns = plans.columns(explained) or warehouse.describe(at)
     intervals_sql.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
     return replace(plan, explained=explained, columns=tuple(columns))

@@ -18,10 +18,11 @@ from ..temporal.diffs.state_text import MARK
 from ..temporal.predicates import clock_text
 from ..temporal.rewrite.model import Model
 from ..temporal.sql.names.ctes import cte_of
+from ..temporal.sql.names.linear import merges_columns
 from ..temporal.sql.spark import plans, relations
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text import identifiers
-from ..temporal.sql.text.dialect import mz_now_spans, parse
+from ..temporal.sql.text.dialect import fragment, mz_now_spans, parse
 from ..temporal.sql.text.grammar import tokens_of
 from ..temporal.sql.text.identifiers import Identifiers, folded
 
@@ -40,6 +41,39 @@ def refuse_long_names(target: ModelRelations, model: Model) -> None:
             f"metastore keeps {limit} at most",
             f"a name or alias of {limit - added} characters at most",
         )
+
+
+#: comparisons of values, beside which a CHAR is padded
+_COMPARES = (
+    exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between,
+)  # fmt: skip
+#: functions that compare values
+_COMPARING = ("nullif", "decode", "equal_null", "greatest", "least")
+
+
+def refuse_padded(model: Model) -> None:
+    """Refuse a read that compares values, for a model that may read a CHAR, over chains that keep it as a STRING."""
+    for node in parse(model.residual).walk():
+        is_call = isinstance(node, exp.Anonymous) and node.name.lower() in _COMPARING
+        is_case = isinstance(node, exp.Case) and node.this is not None
+        is_join = isinstance(node, exp.Join) and merges_columns(node)
+        if (
+            is_call
+            or is_case
+            or is_join
+            or isinstance(node, _COMPARES)
+            and not any(map(_is_number, node.args.values()))
+        ):
+            raise Refusal(
+                "ST386",
+                f"{fragment(node)}, which a read evaluates, in a model that reads a CHAR",
+                "Spark pads a CHAR that is compared, and a table of Iceberg has the column as a STRING",
+                "a table with the column as a STRING, as the input, or file_format: parquet",
+            )
+
+
+def _is_number(node: object) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string
 
 
 @contextmanager

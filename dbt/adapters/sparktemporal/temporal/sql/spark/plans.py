@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..functions import registry
 from ..functions.calls import OF_PEERS
 from ..functions.row import CLOCK, SESSION
 from ..text.identifiers import PART, folded, parts
 from .relations import table_of
+from .settings import is_on
 
 
 def sections(plan: str) -> dict[str, str]:
@@ -118,15 +119,16 @@ def chooses_rows(plan: str) -> bool:
     )
 
 
-def pads_texts(plan: str) -> bool:
-    """Whether a plan reads a column of CHAR. Spark pads a constant text beside such a column to the column's length.
+def pads_texts(plan: str, settings: Mapping[str, str]) -> bool:
+    """Whether a plan may read a column of CHAR. Spark pads a constant text beside such a column to the column's length.
 
-    >>> pads_texts("Project [static_invoke(CharVarcharCodegenUtils.readSidePadding(c#1, 8)) AS c#1]")
+    >>> pads_texts("Project [static_invoke(CharVarcharCodegenUtils.readSidePadding(c#1, 8)) AS c#1]", {})
     True
-    >>> pads_texts("Relation spark_catalog.s.t[c#1] parquet")
-    False
+    >>> leaf = "Relation spark_catalog.s.t[c#1] parquet"
+    >>> pads_texts(leaf, {}), pads_texts(leaf, {"spark.sql.readSideCharPadding": "false"})  # no plan shows a CHAR then
+    (False, True)
     """
-    return "readSidePadding" in plan
+    return "readSidePadding" in plan or not is_on(settings.get("spark.sql.readSideCharPadding", "true"))
 
 
 _CHOOSES = re.compile(
