@@ -17,6 +17,7 @@ from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK
 from ..temporal.predicates import clock_text
 from ..temporal.rewrite.model import Model
+from ..temporal.sql.functions.choices import COMPARING
 from ..temporal.sql.names.ctes import cte_of
 from ..temporal.sql.names.linear import merges_columns
 from ..temporal.sql.spark import plans, relations
@@ -47,23 +48,15 @@ def refuse_long_names(target: ModelRelations, model: Model) -> None:
 _COMPARES = (
     exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between,
 )  # fmt: skip
-#: functions that compare values
-_COMPARING = ("nullif", "decode", "equal_null", "greatest", "least")
 
 
 def refuse_padded(model: Model) -> None:
     """Refuse a read that compares values, for a model that may read a CHAR, over chains that keep it as a STRING."""
     for node in parse(model.residual).walk():
-        is_call = isinstance(node, exp.Anonymous) and node.name.lower() in _COMPARING
-        is_case = isinstance(node, exp.Case) and node.this is not None
-        is_join = isinstance(node, exp.Join) and merges_columns(node)
-        if (
-            is_call
-            or is_case
-            or is_join
-            or isinstance(node, _COMPARES)
-            and not any(map(_is_number, node.args.values()))
-        ):
+        compares = isinstance(node, _COMPARES) and not any(map(_is_number, node.args.values()))
+        compares |= isinstance(node, exp.Anonymous) and node.name.lower() in COMPARING
+        compares |= isinstance(node, exp.Case) and node.this is not None
+        if compares or isinstance(node, exp.Join) and merges_columns(node):
             raise Refusal(
                 "ST386",
                 f"{fragment(node)}, which a read evaluates, in a model that reads a CHAR",

@@ -39,3 +39,6 @@ ROWS = (
     Function("substring", parsed_as="Substring", makes_text=True, makes=Makes.CUT),
 )
 # fmt: on
+
+#: functions that Spark replaces by comparisons of their arguments
+COMPARING = frozenset(("decode", "equal_null", "nullif"))
