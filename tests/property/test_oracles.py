@@ -94,7 +94,9 @@ def test_answers_fit_together(project: Project, draws: int) -> None:
     project.sql(TABLES)
     project.spark.conf.set("spark.sql.timeType.enabled", "true")
     every = ", ".join((*oracles.WINDOWS, *oracles.FILTERS, *oracles.STATIC))
-    project.rows(f"SELECT {every.replace('mz_now()', f'timestamp_millis({T0}L)')} FROM {{s}}.t")  # Spark takes each
+    for source in Wide(random.Random(a_seed())).sources(0):  # Spark takes each of each
+        written = f"SELECT {every} FROM {source} AS q".replace("mz_now()", f"timestamp_millis({T0}L)")
+        project.spark.sql(written.replace("{t}", f"{project.schema}.t").replace("{o}", f"{project.schema}.o"))
     done = drive(project, draws, a_seed())
     print(done)
     compared = done["partition"] + done["count"]
@@ -124,8 +126,8 @@ def test_a_mistake_is_found(
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.parametrize("part", range(20))
 def test_many_answers_fit_together(project: Project, part: int) -> None:
-    project.sql(TABLES)
-    print(drive(project, 500, a_seed() + part))
+    project.sql(TABLES.replace("TABLE", "VIEW").replace("USING parquet ", ""))  # half the time of a draw from files
+    print(drive(project, 100, a_seed() + 1000 * part))
 
 
 # -- over runs --

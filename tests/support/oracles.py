@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 
 from support.instants import T0
@@ -62,10 +63,14 @@ class Wide:
     def window(self, of: str = "") -> str:
         """A window, over the columns of one relation."""
         text = self.rng.choice(WINDOWS)
-        return text.replace("due", f"{of}.due").replace("ts", f"{of}.ts") if of and "interval" not in text else text
+        return re.sub(r"\b(k|v|ts|due)\b", rf"{of}.\1", text) if of else text
 
     def source(self, depth: int = 1) -> str:
-        """A FROM item without its alias: {t} or {o} themselves, or a query over them."""
+        """A FROM item without its alias: {t} itself, or a query over {t} and {o}."""
+        return self.rng.choice(self.sources(depth))
+
+    def sources(self, depth: int) -> tuple[str, ...]:
+        """A FROM item of each form. The columns have the types of {t}, so that each predicate fits them."""
         rng, one, other = self.rng, self.window(), self.window()
         t = self.source(depth - 1) if depth and rng.random() < 0.3 else "{t}"
         left = rng.choice(("(select * from {t} where " + one + ")", t))
@@ -73,7 +78,7 @@ class Wide:
         on = rng.choice(("a.k = b.k", "a.id = b.id", "a.k <=> b.k and a.v < b.v"))
         equal = rng.choice(("a.k = b.k", "a.id = b.id"))
         names = ", ".join(COLUMNS)
-        forms = (
+        return (
             "{t}",
             f"(select * from {t} where {one})",
             f"(select * from (select * from {t} where {one}) x where {other})",
@@ -82,7 +87,7 @@ class Wide:
             f"(select a.id, b.k, b.v, a.ts, b.due from {left} a left join {right} b on {equal})",
             f"(select a.* from {left} a left {rng.choice(('semi', 'anti'))} join {right} b on {equal})",
             f"(select {names} from {t} where {one} {rng.choice(SETS)} select {names} from {{t}} where {other})",
-            f"(select max(id) as id, k, sum(v) as v, min(ts) as ts, max(due) as due from {t} where {one} group by k)",
+            f"(select max(id) id, k, int(sum(v)) v, min(ts) ts, max(due) due from {t} where {one} group by k)",
             f"(select distinct id, k, v, ts, due from {t} where {one})",
             f"(select id, k, row_number() over (partition by k order by {names}) as v, ts, due from {t} where {one})",
             f"(select id, k, y as v, ts, due from {t} lateral view explode(array(v, v + 1)) e as y where {one})",
@@ -90,7 +95,6 @@ class Wide:
             f"(select id, k, v, ts, due from {t} where exists (select 1 from {{o}} o where o.x > 1) and {one})",
             f"(select id, k, v, ts, due from {t} a where {one} and k in (select k from {{o}}))",
         )
-        return rng.choice(forms)
 
 
 SETS = ("union all", "union", "except", "except all", "intersect", "intersect all", "minus")
