@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ...errors import Refusal
+from ...temporal.sql.spark.type_rules import parsed
 from .kinds import BOOL, DATE, DECIMAL, FLOAT, INSTANT, INT, LOCAL, NULL, OTHER, TEXT, Kind
 
 #: forms that an engine may lack, or may compute otherwise than Spark
@@ -75,7 +75,8 @@ class Dialect:
         >>> TRINO.column_type("a", "map<string,array<double>>")
         'MAP(VARCHAR, ARRAY(DOUBLE))'
         """
-        found = self._simple(spark_type) or self._nested(spark_type)
+        nested = None if "collate" in spark_type.lower() else parsed(spark_type)
+        found = self._simple(spark_type) or self._of(nested)
         if found is None:
             raise Refusal(
                 "ST805",
@@ -99,17 +100,6 @@ class Dialect:
             return self.binary
         kind = Kind.of(spark_type)
         return None if kind.name in (NULL, OTHER) else self.type(kind)
-
-    def _nested(self, spark_type: str) -> str | None:
-        if "collate" in spark_type.lower():  # sqlglot drops the word
-            return None
-        try:
-            kind = exp.DataType.build(spark_type, dialect="spark")
-        except SqlglotError:
-            return None
-        # names of fields may hold spaces and colons, which Spark does not quote in the description of a type
-        printed = re.sub(r"([:,]) ", r"\1", kind.sql("spark").lower())
-        return self._of(kind) if printed == re.sub(r"([:,]) ", r"\1", spark_type.lower()) else None
 
     def _of(self, kind: exp.Expr | None) -> str | None:
         if not isinstance(kind, exp.DataType):

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ..text.dialect import quote
+from .type_rules import parsed
 
 _WINDOW = re.compile(r"struct<start:(timestamp|timestamp_ntz),end:\1>", re.IGNORECASE)
 _ZEROS, _MAPS = re.compile(r"\b(float|double)\b", re.IGNORECASE), re.compile(r"\bmap<", re.IGNORECASE)
@@ -93,18 +93,8 @@ def _told_apart(column: str, kind: str) -> list[str]:
 
 def _entries(column: str, kind: str) -> str | None:
     """A value with the list of its entries in place of each map; None for an unknown type."""
-    try:
-        parsed = exp.DataType.build(kind, dialect="spark")
-    except SqlglotError:
-        return None
-    # field names may hold spaces and colons, which Spark does not quote in the description of a type
-    if _plain(parsed.sql(dialect="spark")) != _plain(kind):
-        return None
-    return _in_order(column, parsed, 0)
-
-
-def _plain(kind: str) -> str:
-    return re.sub(r"([:,]) ", r"\1", kind.lower())
+    read = parsed(kind)
+    return None if read is None else _in_order(column, read, 0)
 
 
 def _in_order(value: str, kind: exp.Expr | None, depth: int) -> str:

@@ -7,7 +7,6 @@ A type is in the words of DESCRIBE. None: only Spark knows the type.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
@@ -125,20 +124,39 @@ def _of_element(node: exp.Expr, types: Types) -> str | None:
     return inner(types(node.this), "")
 
 
-#: sqlglot leaves this type out of a type that it reads
-_VOID = re.compile(rf"\b{VOID}\b")
+def parsed(kind: str | None) -> exp.DataType | None:
+    """A type of DESCRIBE, read; None for one that cannot be: DESCRIBE does not quote the names of fields.
+
+    >>> [parsed(kind) is not None for kind in ("map<string,struct<C:decimal(3,1)>>", "struct<a:time(3)>", "variant")]
+    [True, True, True]
+    >>> [parsed(kind) for kind in ("struct<a b:int>", "struct<a-b:int>", "struct<a:b:int>", "array<void>", None)]
+    [None, None, None, None, None]
+    """
+    if kind is None:
+        return None
+    with suppress(SqlglotError):
+        read = exp.DataType.build(kind, dialect="spark")
+        if in_words(read) == kind.lower().replace(", ", ","):
+            return read
+    return None
 
 
 def inner(kind: str | None, field: str) -> str | None:
-    """The type of a field of a struct; of the elements of an array; of the values of a map."""
+    """The type of a field of a struct; of the elements of an array; of the values of a map.
+
+    >>> inner("struct<a:int,b:string collate UTF8_LCASE>", "B"), inner("map<int,string collate UTF8_LCASE>", "")
+    ('string collate utf8_lcase', 'string collate utf8_lcase')
+    """
     if kind == f"array<{VOID}>":
         return VOID
-    if kind is None or not kind.startswith(("struct<", "array<", "map<")) or _VOID.search(kind):
+    read = parsed(kind)
+    if read is None or not read.is_type(exp.DType.STRUCT, exp.DType.ARRAY, exp.DType.MAP):
         return None
-    read = exp.DataType.build(kind, dialect="spark")
-    if kind.startswith("struct<"):
-        found = [f.args["kind"] for f in read.expressions if f.name.lower() == field.lower()]
-        return in_words(found[0]) if len(found) == 1 else None
+    if read.is_type(exp.DType.STRUCT):
+        found = [f for f in read.expressions if f.name.lower() == field.lower()]
+        if len(found) != 1:
+            return None
+        return " ".join(map(in_words, [found[0].args["kind"], *(found[0].args.get("constraints") or [])]))
     return None if field else in_words(read.expressions[-1])
 
 
@@ -150,19 +168,13 @@ def struct_fields(kind: str, path: Sequence[str]) -> list[str] | None:
     >>> struct_fields("array<int>", []), struct_fields("struct<a b:int>", [])
     (None, None)
     """
-    if not kind.startswith("struct<"):
+    read: exp.Expr | None = parsed(kind)
+    for name in path:
+        fields = [] if read is None else [field for field in read.expressions if field.name.lower() == name.lower()]
+        read = fields[0].args.get("kind") if len(fields) == 1 else None
+    if read is None or not read.is_type(exp.DType.STRUCT):
         return None
-    with suppress(SqlglotError):
-        read: exp.Expr = exp.DataType.build(kind, dialect="spark")
-        for name in path:
-            fields = [field for field in read.expressions if field.name.lower() == name.lower()]
-            if len(fields) != 1:
-                return None
-            read = fields[0].args["kind"]
-        names = [field.name for field in read.expressions if isinstance(field, exp.ColumnDef)]
-        if names and all(re.fullmatch(r"\w+", name) for name in names):
-            return names
-    return None
+    return [field.name for field in read.expressions]
 
 
 def _of_cast(node: exp.Expr, types: Types) -> str | None:
