@@ -262,6 +262,21 @@ def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path)
 
 
 @pytest.mark.landing
+def test_blocks_of_files_are_refused(project: Project) -> None:
+    """Where Spark cuts a file depends on the settings, on the cores and on the other files."""
+    project.sql("CREATE TABLE {s}.t USING parquet AS SELECT id, timestamp'2030-01-01' AS ts FROM range(3)")
+    table = f"{project.schema}.t"
+    for item in ("_metadata.file_block_length", "_metadata", "struct(_metadata.*)"):
+        project.model("m", f"select id, {item} as b from {table} where mz_now() < ts")
+        text = project.run(now=T0, check=False).text
+        assert f"_metadata of spark_catalog.{table}, with file_block_start" in text, text
+        assert "instead: the fields that the model needs by their names, such as _metadata.file_path" in text
+    project.model("m", sql := f"select id, _metadata.file_name as f from {table} where mz_now() < ts")
+    project.run(now=T0)
+    is_right(project, "m", sql, T0)
+
+
+@pytest.mark.landing
 def test_columns_without_statistics(project: Project) -> None:
     """Spark pads a text to the length of the CHAR it is compared with, and of intervals none is the least."""
     project.sql(

@@ -34,6 +34,7 @@ RENDERED = {
         "tests/engine/test_statistics.py",
         "test_malformed_rows_depend_on_what_is_read",
     ),
+    "all of `_metadata`": ("tests/engine/test_statistics.py", "test_blocks_of_files_are_refused"),
     "`rand()`, `uuid()`": (ERRORS, "random", "random_bound", "random_or", "sample"),
     "a window that slides": ("tests/engine/test_equal_values.py", "sliding"),
     "a view with `mz_now()`": (ERRORS, "test_a_temporal_view_that_is_written_out"),

@@ -36,6 +36,7 @@ _TASKS = 64
 _TOGETHER = "/*+ REPARTITION(1) */"
 #: names that are the same in a path and in a URI
 _PLAIN_NAME = "^[0-9A-Za-z._=-]+$"
+_HIDDEN = "_metadata"
 _FILES = "ARRAY<STRUCT<file: STRING, size: BIGINT, modified: BIGINT, place: STRING>>"
 
 
@@ -46,19 +47,24 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
     hidden one begins with more underscores, and Spark is asked: None where Spark does not know the hidden column.
     """
     columns = [column for column, _ in table.columns]
-    hidden = "_metadata"
-    if not any(column.lower() == hidden for column in columns):
+    if (hidden := hidden_name([column.lower() for column in columns])) == _HIDDEN:
         return hidden
-    if not is_on(warehouse.setting(CASE)):
-        columns = [column.lower() for column in columns]
-    while hidden in columns:
-        hidden = f"_{hidden}"
+    if is_on(warehouse.setting(CASE)):
+        hidden = hidden_name(columns)
     try:
         kind = warehouse.describe(f"SELECT {hidden} FROM {name}")[0][1]
     except SparkError as error:  # no such column in this format
         error.expect(Cause.NOT_TAKEN)
         return None
     return hidden if kind.startswith("struct<file_path:string,file_name:string,") else None
+
+
+def hidden_name(columns: Sequence[str]) -> str:
+    """The name of the hidden column of a table with these columns."""
+    hidden = _HIDDEN
+    while hidden in columns:
+        hidden = f"_{hidden}"
+    return hidden
 
 
 def in_directory(location: str) -> str:
@@ -72,7 +78,7 @@ def in_directory(location: str) -> str:
     )
 
 
-def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "_metadata") -> str:
+def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = _HIDDEN) -> str:
     """SQL of the files of a table, each with its partition, by the hidden column of the first row of each file.
 
     `place` is the partition as text. A file is listed once for each partition that it is in. In formats without row

@@ -111,6 +111,7 @@ def observe_beside(
     forget_altered(warehouse, of_before)
     for table, info in infos.items():
         _refuse_malformed(warehouse, plan, table, info)
+        _refuse_blocks(plan, table, info)
     remembered = remembered or Manifest()
     listings: dict[str, Listing] = {}
     for table in of_files:
@@ -145,6 +146,18 @@ def _refuse_malformed(warehouse: Warehouse, plan: str, table: str, info: TableIn
             found,
             "the columns that are read decide which rows are malformed, and a run reads other columns than the query",
             "a table with the rows, such as a model with materialized='table', as the input",
+        )
+
+
+def _refuse_blocks(plan: str, table: str, info: TableInfo) -> None:
+    """Refuse the fields of the hidden column of a table of files that differ between two reads of a file."""
+    hidden = file_lists.hidden_name([name.lower() for name, _ in info.columns])
+    if relations.uses_block(plan, table, hidden):
+        raise Refusal(
+            "ST419",
+            f"{hidden} of {table}, with file_block_start and file_block_length",
+            "another session cuts the files into other blocks",
+            f"the fields that the model needs by their names, such as {hidden}.file_path",
         )
 
 

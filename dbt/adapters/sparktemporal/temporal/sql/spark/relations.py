@@ -60,9 +60,27 @@ def uses_column(plan: str, table: str, column: str) -> bool:
     >>> uses_column(plan, "c.s.t", "k"), uses_column(plan, "c.s.t", "b"), uses_column(plan, "c.s.u", "k")
     (True, False, False)
     """
+    return any(len(re.findall(rf"{one}\b", plan)) > 1 for one in _ids(plan, table, column))
+
+
+def uses_block(plan: str, table: str, hidden: str) -> bool:
+    """Whether a plan names the block that a row of a table is in, or all of the hidden column that tells the block.
+
+    >>> plan = "Project [{}]\\n+- Relation c.s.t[k#1,_metadata#5] parquet"
+    >>> [uses_block(plan.format(item), "c.s.t", "_metadata") for item in ("k#1", "_metadata#5.file_path AS p#7")]
+    [False, False]
+    >>> items = ("_metadata#5.file_block_start AS b#7", "_metadata#5 AS m#7")
+    >>> [uses_block(plan.format(item), "c.s.t", "_metadata") for item in items]
+    [True, True]
+    """
+    others = r"\b(?!\.(?!file_block_))"
+    return any(len(re.findall(one + others, plan)) > 1 for one in _ids(plan, table, hidden))
+
+
+def _ids(plan: str, table: str, column: str) -> list[str]:
+    """What a plan calls a column of a table in its leaves."""
     leaves = [leaf for leaf in _START.findall(plan) if table_of(leaf) == table]
-    ids = [one for leaf in leaves for one in re.findall(rf"[\[,]{re.escape(column)}(#\d+)", leaf)]
-    return any(len(re.findall(rf"{one}\b", plan)) > 1 for one in ids)
+    return [one for leaf in leaves for one in re.findall(rf"[\[,]{re.escape(column)}(#\d+)", leaf)]
 
 
 def file_tables(plan: str) -> list[str]:
