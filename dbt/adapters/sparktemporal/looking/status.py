@@ -194,11 +194,15 @@ def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
     if state.refreshes is not None:
         every, last = state.refreshes.every, state.refreshes.last(clock)
         facts |= {"refreshed_every": format_duration(every), "last_refresh": format_instant(last)}
-    if until is not None:
-        facts["updates_left_out"] = state.dropped
-        # the interval of a row is stored with or without its end: leaving the end out saves no row
-        if all(core.sums is not None for core in state.cores):
-            facts["bytes_left_out"] = size * state.dropped // max(updates, 1)
+    return facts | ({} if until is None else _left_out(state, updates, size))
+
+
+def _left_out(state: State, updates: int, size: int) -> dict[str, int]:
+    """What an expiration leaves out."""
+    facts = {"updates_left_out": state.dropped}
+    # the interval of a row is stored with or without its end: leaving the end out saves no row
+    if all(core.sums is not None for core in state.cores):
+        facts["bytes_left_out"] = size * state.dropped // max(updates, 1)
     return facts
 
 

@@ -87,19 +87,30 @@ class FilePruner:
                 reader.may_matter(place.predicate)
                 own = {text: node for text, node in reader.wants.items() if is_of(node, types[relation])}
                 wants.setdefault(relation, {}).update(own)
+        parts._measure(wants, files, types, hints)
+        parts.read_as = hash_of(parts.measured, files, settings, warehouse.version())
+        return parts
+
+    def _measure(
+        self,
+        wants: Mapping[str, dict[str, exp.Expr]],
+        files: Mapping[str, Input],
+        types: Mapping[str, Mapping[str, str]],
+        hints: Sequence[str],
+    ) -> None:
+        """Choose what is measured of each relation. wants: relation -> {SQL: expression}."""
+        warehouse, ansi = self.warehouse, is_ansi(self.settings)
         functions = warehouse.system_functions()
         for relation, texts in wants.items():
-            number = sum(len(one.leaves) for one in parts.measured.values())
+            number = sum(len(one.leaves) for one in self.measured.values())
             # by FAILFAST Spark raises an error for a malformed value of the columns that it reads
             options = warehouse.table(quoted(relation)).details.get("Storage Properties", "")
             if re.search(r"\bmode=", options.lower()):
-                notes.append(f"{relation}: no statistics are kept of a table with the option mode")
+                self.notes.append(f"{relation}: no statistics are kept of a table with the option mode")
                 continue
             one = measure(warehouse, files[relation], texts, types[relation], ansi, hints, functions, number)
             if one.leaves:
-                parts.measured[relation] = one
-        parts.read_as = hash_of(parts.measured, files, settings, warehouse.version())
-        return parts
+                self.measured[relation] = one
 
     def collect(self, table: str, using: str) -> bool:
         """Create `table` with the statistics of all present files, unless an earlier run's table is up to date.

@@ -160,18 +160,21 @@ class _Descent:
                 others = {name: self.others[name] for name in names if name in self.others}
                 yield Place(int(node.name[len(_TABLE) :]), predicate, others)
 
+    def _into_branches(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
+        branches = list(_branches(scope))
+        types = [self._output_types(branch) for branch in branches]
+        same = [len({of[i] for of in types}) == 1 and types[0][i] for i in range(min(map(len, types)))]
+        names = [item.alias_or_name for item in _selects(scope.expression)]
+        for branch in branches if len(same) == len(names) else ():
+            items = [item if known else None for item, known in zip(_selects(branch.expression), same)]
+            found = dict(zip(names, items))
+            yield from self.below(branch, [self._put(term, found) for term in terms])
+
     def _into(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
         """The places below an inner query. terms: predicates over its output columns."""
         node = scope.expression
         if isinstance(node, exp.SetOperation) and not node.args.get("by_name"):
-            branches = list(_branches(scope))
-            types = [self._output_types(branch) for branch in branches]
-            same = [len({of[i] for of in types}) == 1 and types[0][i] for i in range(min(map(len, types)))]
-            names = [item.alias_or_name for item in _selects(node)]
-            for branch in branches if len(same) == len(names) else ():
-                items = [item if known else None for item, known in zip(_selects(branch.expression), same)]
-                found = dict(zip(names, items))
-                yield from self.below(branch, [self._put(term, found) for term in terms])
+            yield from self._into_branches(scope, terms)
         elif isinstance(node, exp.Select):
             found = {item.alias_or_name: item for item in _selects(node)}
             yield from self.below(scope, [self._put(term, found) for term in terms])

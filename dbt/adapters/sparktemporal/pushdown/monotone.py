@@ -73,12 +73,16 @@ def literal(node: exp.Expr) -> ValueRange | None:
     if isinstance(node, exp.Interval):
         span = interval(node)
         return None if span is None or span[0] != span[1] else ValueRange(text, text, YES, NO, NO, LENGTH)
-    if isinstance(node, exp.Cast) and isinstance(node.this.unnest(), exp.Literal):
-        to, is_text = node.to.sql(dialect="spark").upper(), node.this.unnest().is_string
-        if to in (("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ") if is_text else ("BIGINT", "INT")):
-            end, named = f"TRY_CAST({render(node.this)} AS {to})", to.lower().replace("_ltz", "")
-            return of_ends(end, end, [], kind_of(named), named)
-    return None
+    return _cast_of_literal(node) if isinstance(node, exp.Cast) else None
+
+
+def _cast_of_literal(node: exp.Cast) -> ValueRange | None:
+    of, to = node.this.unnest(), node.to.sql(dialect="spark").upper()
+    takes = ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ") if of.is_string else ("BIGINT", "INT")
+    if not isinstance(of, exp.Literal) or to not in takes:
+        return None
+    end, named = f"TRY_CAST({render(node.this)} AS {to})", to.lower().replace("_ltz", "")
+    return of_ends(end, end, [], kind_of(named), named)
 
 
 def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone: bool) -> ValueRange | None:

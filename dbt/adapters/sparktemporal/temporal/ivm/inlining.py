@@ -59,21 +59,29 @@ def _parts_of(sql: str) -> dict[int, exp.Expr]:
     """
     found: dict[int, exp.Expr] = {}
     for part in parse(sql).find_all(exp.Subquery):
-        select = part.this
-        where = select.args.get("where") if isinstance(select, exp.Select) else None
-        if where is None or not (len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)):
-            continue
-        is_empty = isinstance(where.this, exp.Boolean) and not where.this.this
-        if has_other_parts(select, ("expressions", "from_", "where", *(["limit"] if is_empty else []))):
-            continue
-        if where.this.find(exp.Query) or has_clock(where.this):
+        select, predicate = part.this, _predicate_of_part(part.this)
+        if predicate is None:
             continue
         # of views that are opened in the place of the relation, no row is read either
-        for table in part.this.find_all(exp.Table) if is_empty else [select.args["from_"].this]:
+        for table in select.find_all(exp.Table) if _is_false(predicate) else [select.args["from_"].this]:
             if isinstance(table, exp.Table):
                 start = min(name.meta["start"] for name in table.parts if "start" in name.meta)
-                found.setdefault(start, where.this)  # the outermost: a view's own filter is inside of it
+                found.setdefault(start, predicate)  # the outermost: a view's own filter is inside of it
     return found
+
+
+def _is_false(predicate: exp.Expr) -> bool:
+    return isinstance(predicate, exp.Boolean) and not predicate.this
+
+
+def _predicate_of_part(select: exp.Expr) -> exp.Expr | None:
+    """The predicate of `select * from r where …`; None for another query."""
+    where = select.args.get("where") if isinstance(select, exp.Select) else None
+    if where is None or not (len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)):
+        return None
+    if has_other_parts(select, ("expressions", "from_", "where", *(["limit"] if _is_false(where.this) else []))):
+        return None
+    return None if where.this.find(exp.Query) or has_clock(where.this) else where.this
 
 
 def _query(state: State, key: str, number: int, part: exp.Expr | None) -> str:

@@ -99,12 +99,7 @@ def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Compa
     """
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):
-        if conjunct.args.get("symmetric"):
-            raise Refusal("ST320", written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
-        legs = list(conjuncts(both_bounds(conjunct)))
-        static = [leg for leg in legs if not has_clock(leg)]
-        found = [one for leg in legs if has_clock(leg) and (one := _comparison(leg, written, moves)) is not None]
-        return (found, static) if len(found) + len(static) == len(legs) else None
+        return _of_between(conjunct, written, moves)
     if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1:
         (item,) = conjunct.expressions
         # beside a moved clock Spark may compare texts in a list
@@ -116,6 +111,15 @@ def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Compa
         else _comparison(conjunct, written, moves)
     )
     return None if one is None else ([one], [])
+
+
+def _of_between(node: exp.Between, written: str, moves: Moves) -> tuple[list[Comparison], list[exp.Expr]] | None:
+    if node.args.get("symmetric"):
+        raise Refusal("ST320", written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
+    legs = list(conjuncts(both_bounds(node)))
+    static = [leg for leg in legs if not has_clock(leg)]
+    found = [one for leg in legs if has_clock(leg) and (one := _comparison(leg, written, moves)) is not None]
+    return (found, static) if len(found) + len(static) == len(legs) else None
 
 
 def _comparison(node: exp.Expr, written: str, moves: Moves) -> Comparison | None:

@@ -10,7 +10,7 @@ A `grid` needs no more than a length that divides each value.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import gcd
 
 from sqlglot import exp
@@ -46,8 +46,11 @@ def common_length(node: exp.Expr, kind: str, types: Mapping[str, str]) -> int | 
     if factor is not None:
         return DAY if types.get(render(factor), "").lower() in WHOLE else None
     units = _counted_units(node)
-    if units is None:
-        return None
+    return None if units is None else _common(units)
+
+
+def _common(units: Sequence[Unit]) -> int | None:
+    """The length (µs) that divides each sum of whole numbers of units; 0 for months and whole days."""
     fixed = gcd(*(unit.most for unit in units if unit.is_fixed)) or DAY
     if all(unit.is_fixed for unit in units):
         return gcd(fixed, DAY)

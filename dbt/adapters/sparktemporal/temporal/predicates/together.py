@@ -14,6 +14,8 @@ from .logic import comparison
 from .monotonicity import is_side
 from .ordered import ordered
 
+#: place of a comparison -> (its function of the clock, its other side)
+Pairs = dict[int, tuple[exp.Expr, exp.Expr]]
 #: the most comparisons in one conjunction that are looked at together
 _MOST = 8
 
@@ -49,26 +51,29 @@ def _sequences(parts: Sequence[exp.Expr]) -> list[list[int]]:
     if len(alone) == len(pairs) or not alone or len(pairs) > _MOST:
         return []
     equal = [i for i in pairs if isinstance(parts[i].unnest(), (exp.EQ, exp.NullSafeEQ))]
-    found: list[list[int]] = []
-    for first in (i for i in equal if i in alone):
-        whole = _longest([first], [i for i in equal if i not in alone], pairs)
-        found += [whole] if len(whole) > 1 else []
-        for last in (i for i in pairs if i not in alone and i not in equal):
-            shorter = (whole[:end] for end in range(len(whole), 0, -1))
-            places = next((p for p in shorter if _is_one([*p, last], pairs)), None)
-            found += [] if places is None else [[*places, last]]
-            found += [whole] if places is not None and len(whole) > 1 else []
-    return found
+    finer = [i for i in equal if i not in alone]
+    ends = [i for i in pairs if i not in alone and i not in equal]
+    wholes = [_longest([first], finer, pairs) for first in equal if first in alone]
+    return [places for whole in wholes for places in _of_whole(whole, ends, pairs)]
 
 
-def _longest(places: list[int], more: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> list[int]:
+def _of_whole(whole: list[int], ends: list[int], pairs: Pairs) -> list[list[int]]:
+    """A sequence of equalities, and the sequences of its first ones and a comparison by order."""
+    ended = []
+    for last in ends:
+        shorter = (whole[:end] for end in range(len(whole), 0, -1))
+        ended += [[*places, last] for places in shorter if _is_one([*places, last], pairs)][:1]
+    return [whole] * (len(whole) > 1) + ended
+
+
+def _longest(places: list[int], more: list[int], pairs: Pairs) -> list[int]:
     for place in more:
         if place not in places and _is_one([*places, place], pairs):
             return _longest([*places, place], more, pairs)
     return places
 
 
-def _is_one(places: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> bool:
+def _is_one(places: list[int], pairs: Pairs) -> bool:
     return ordered(exp.Tuple(expressions=[pairs[i][0].copy() for i in places])) is not None
 
 

@@ -88,14 +88,18 @@ class _Moving:
         self.keys = self._keys()
         self.added: dict[str, tuple[str, exp.Expr]] = {}  # columns of the groups that are needed beside the items
 
-    def outer(self) -> exp.Select:
+    def _parts_of_having(self) -> tuple[list[exp.Expr], list[exp.Expr]]:
+        """(the conjuncts of the HAVING with the clock, those without it)."""
         having = self.select.args.get("having")
-        moved: list[exp.Expr] = []
-        static: list[exp.Expr] = []
-        for conjunct in conjuncts(having.this) if having is not None else ():
-            (moved if has_clock(conjunct) else static).append(conjunct.copy())
+        parts = [] if having is None else [part.copy() for part in conjuncts(having.this)]
+        moved = [part for part in parts if has_clock(part)]
+        static = [part for part in parts if not has_clock(part)]
         if any(part.find(exp.Query) for part in moved) or any(map(self._names_the_clock, static)):
             raise Stays
+        return moved, static
+
+    def outer(self) -> exp.Select:
+        moved, static = self._parts_of_having()
         where = [self._over_groups(part, beside_items=False) for part in moved]
         items = [self._item(index, item) for index, item in enumerate(self.select.expressions)]
         order = self._order()

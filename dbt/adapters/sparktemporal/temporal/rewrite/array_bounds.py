@@ -20,6 +20,7 @@ element decides.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -96,7 +97,8 @@ def _written_out(call: exp.Anonymous, describe: Describe) -> tuple[exp.Expr, exp
     nested = of.this.find(exp.Lambda) or call.find_ancestor(exp.Lambda)
     if nested or nondeterministic(call) is not None:
         raise Stays
-    return old, _of(quantifier, array, of.expressions[0], of.this, _counts_as_true(old), call, describe)
+    quantified = _Quantified(quantifier, array, of.expressions[0], _counts_as_true(old), call, describe)
+    return old, quantified.written_out(of.this)
 
 
 def _counted(call: exp.Anonymous) -> exp.Expr:
@@ -115,44 +117,65 @@ def _counts_as_true(node: exp.Expr) -> bool:
     return isinstance(above, (exp.Where, exp.Having)) or isinstance(above, exp.Join) and node.arg_key == "on"
 
 
-def _of(
-    quantifier: str, array: exp.Expr, x: exp.Expr, holds: exp.Expr, is_true: bool, call: exp.Expr, describe: Describe
-) -> exp.Expr:
-    """A predicate equal to a quantifier over the elements x of an array; where is_true, TRUE for the same rows."""
-    holds = holds.unnest()
-    if isinstance(holds, exp.Between) and not holds.args.get("symmetric"):
-        holds = both_bounds(holds)
-    distributes = exp.Or if quantifier == _EXISTS else exp.And
-    if isinstance(holds, distributes):
-        both = [_of(quantifier, array, x, one, is_true, call, describe) for one in (holds.left, holds.right)]
-        return exp.paren(distributes(this=both[0], expression=both[1]))
-    if not has_clock(holds):
-        rest = exp.Lambda(this=holds.copy(), expressions=[x.copy()])
-        return exp.Anonymous(this=quantifier, expressions=[array.copy(), rest])
-    if quantifier == _EXISTS and isinstance(holds, exp.And) and is_true:
-        parts = list(holds.flatten())
+@dataclass(frozen=True)
+class _Quantified:
+    """A call `exists(array, x -> …)` or `forall(array, x -> …)`, without its condition."""
+
+    quantifier: str
+    array: exp.Expr
+    x: exp.Expr
+    #: whether FALSE and NULL of the call count alike
+    is_true: bool
+    call: exp.Anonymous
+    describe: Describe
+
+    def written_out(self, holds: exp.Expr) -> exp.Expr:
+        """A predicate equal to the call with a condition; where `is_true`, TRUE for the same rows."""
+        holds = holds.unnest()
+        if isinstance(holds, exp.Between) and not holds.args.get("symmetric"):
+            holds = both_bounds(holds)
+        distributes = exp.Or if self.quantifier == _EXISTS else exp.And
+        if isinstance(holds, distributes):
+            both = [self.written_out(one) for one in (holds.left, holds.right)]
+            return exp.paren(distributes(this=both[0], expression=both[1]))
+        if not has_clock(holds):
+            return self._called(self.quantifier, holds)
+        if self.quantifier == _EXISTS and isinstance(holds, exp.And) and self.is_true:
+            return self._filtered(list(holds.flatten()))
+        return self._compared(holds)
+
+    def _filtered(self, parts: list[exp.Expr]) -> exp.Expr:
+        """`_compared` for the elements for which the parts without the clock hold."""
         static = [part for part in parts if not has_clock(part)]
         if len(static) != len(parts) - 1:
             raise Stays
-        kept = exp.Lambda(this=conjunction([exp.paren(part.copy()) for part in static]), expressions=[x.copy()])
+        array = self._called("filter", conjunction([exp.paren(part.copy()) for part in static]))
         (holds,) = (part.unnest() for part in parts if has_clock(part))
-        array = exp.Anonymous(this="filter", expressions=[array.copy(), kept])
-    operator, element, clock = _compared(holds, x)
-    if quantifier == _EXISTS and not is_true and clock.find(exp.Column):
-        raise Stays  # a NULL on the clock's side would make the result NULL for an empty array, too
-    if not is_side(clock) or clock.find(exp.Null):
-        raise Stays
-    if not (isinstance(element, exp.Identifier) and element.name.lower() == x.name.lower()):
-        each = exp.Lambda(this=element.copy(), expressions=[x.copy()])
-        array = exp.Anonymous(this="transform", expressions=[array.copy(), each])
-    name = "array_max" if (operator in (">", ">=")) is (quantifier == _EXISTS) else "array_min"
-    edge = exp.Anonymous(this=name, expressions=[array.copy()])
-    _check_ordered(edge, call, describe)
-    text = _PASSES if is_true and quantifier == _EXISTS else _EXACT[quantifier]
-    found = filled(text.format(op=operator), {"mz_edge": edge, "mz_clock": clock, "mz_a": array})
-    for now in mz_now_calls(found):
-        now.meta[LEFT_TO_READS] = True
-    return found
+        return replace(self, array=array)._compared(holds)
+
+    def _compared(self, holds: exp.Expr) -> exp.Expr:
+        """A comparison of the least or greatest element with the clock."""
+        operator, element, clock = _compared(holds, self.x)
+        some, array = self.quantifier == _EXISTS, self.array
+        if some and not self.is_true and clock.find(exp.Column):
+            raise Stays  # a NULL on the clock's side would make the result NULL for an empty array, too
+        if not is_side(clock) or clock.find(exp.Null):
+            raise Stays
+        if not (isinstance(element, exp.Identifier) and element.name.lower() == self.x.name.lower()):
+            array = self._called("transform", element)
+        name = "array_max" if (operator in (">", ">=")) is some else "array_min"
+        edge = exp.Anonymous(this=name, expressions=[array.copy()])
+        _check_ordered(edge, self.call, self.describe)
+        text = _PASSES if self.is_true and some else _EXACT[self.quantifier]
+        found = filled(text.format(op=operator), {"mz_edge": edge, "mz_clock": clock, "mz_a": array})
+        for now in mz_now_calls(found):
+            now.meta[LEFT_TO_READS] = True
+        return found
+
+    def _called(self, name: str, of: exp.Expr) -> exp.Expr:
+        """A function of the array and of a lambda."""
+        each = exp.Lambda(this=of.copy(), expressions=[self.x.copy()])
+        return exp.Anonymous(this=name, expressions=[self.array.copy(), each])
 
 
 def _compared(holds: exp.Expr, x: exp.Expr) -> tuple[str, exp.Expr, exp.Expr]:

@@ -246,14 +246,19 @@ class _Taking:
                 raise NoSum(f"{fragment(call)} reads more than the columns of the rows")
             if not operand.find(exp.Column):
                 continue
-            text, value = self._canonical(operand), operand
             is_plain = operand is condition or isinstance(operand.unnest(), exp.Column)
-            if condition is not None and not is_plain and text not in self.keys:
-                value = _if(condition, operand)
-                text = self._canonical(value)
-            if text not in self.keys and text not in self.values:
-                self.values[text] = (self._name(value, text), value.copy())
-            operand.replace(self._column((self.keys.get(text) or self.values[text])[0]))
+            if condition is None or is_plain or self._canonical(operand) in self.keys:
+                name = self._kept(operand)
+            else:
+                name = self._kept(_if(condition, operand))
+            operand.replace(self._column(name))
+
+    def _kept(self, value: exp.Expr) -> str:
+        """The column of the group key with a value."""
+        text = self._canonical(value)
+        if text not in self.keys and text not in self.values:
+            self.values[text] = (self._name(value, text), value.copy())
+        return (self.keys.get(text) or self.values[text])[0]
 
     def _operands(self, call: exp.Expr) -> list[exp.Expr]:
         """The arguments of a call, NULL where its FILTER does not hold."""

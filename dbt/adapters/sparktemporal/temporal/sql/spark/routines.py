@@ -154,16 +154,22 @@ def _of_usage(name: str, usage: str) -> Routine | None:
     return Routine(name, None if views else body, f"{name} {properties}", namespace, temporaries, why)
 
 
-def _of_table(rows: Sequence[str]) -> Routine:
-    """A SQL function as Spark describes it from 4.2 on: a table of fields, the body last.
-
-    This table does not tell in which schema the names in a body are looked up, nor which names are those of variables.
-    """
+def _fields(rows: Sequence[str]) -> dict[str, list[str]]:
+    """The values of each field; a value goes on in rows that begin with a blank."""
     fields: dict[str, list[str]] = {}
     key = ""
     for row in rows:
         key = key if row.startswith(" ") else row.partition(":")[0]
         fields.setdefault(key, []).append(row.removeprefix(f"{key}:").strip())
+    return fields
+
+
+def _of_table(rows: Sequence[str]) -> Routine:
+    """A SQL function as Spark describes it from 4.2 on: a table of fields, the body last.
+
+    This table does not tell in which schema the names in a body are looked up, nor which names are those of variables.
+    """
+    fields = _fields(rows)
     (name,), (body,) = fields["Function"], fields["Body"]
     body = body if fields["Type"] == ["TABLE"] else f"SELECT {body}"
     why = nondeterminism(body) or (CHANCE if fields.get("Deterministic") == ["false"] else "")
