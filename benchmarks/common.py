@@ -58,17 +58,17 @@ class Statements:
 
     texts: of a model's run, by its name; under "" those that dbt sends around the models. seconds: of each of them, to
     its last row. delay: seconds that each statement waits before Spark gets it, as on the way to a distant server.
-    one_at_a_time: a statement waits for that of another thread, as in one session of Livy.
+    one_at_a_time: a statement waits for that of another thread, as in one session of Livy. client: dbt-spark's cursor.
     """
 
-    def __init__(self, delay: float = 0.0, one_at_a_time: bool = False) -> None:
+    def __init__(self, delay: float = 0.0, one_at_a_time: bool = False, client: Any = Cursor) -> None:
         self.texts: dict[str, list[str]] = {}
         self.seconds: dict[str, list[float]] = {}
         self.delay = delay
         turn = threading.Lock() if one_at_a_time else nullcontext()
-        execute, fetchall = Cursor.execute, Cursor.fetchall
+        execute, fetchall = client.execute, client.fetchall
 
-        def counted(cursor: Cursor, sql: str, *parameters: Any) -> None:
+        def counted(cursor: Any, sql: str, *parameters: Any) -> None:
             self.texts.setdefault(model_at_work(), []).append(sql)
             seconds = self.seconds.setdefault(model_at_work(), [])
             began = time.perf_counter()
@@ -77,14 +77,14 @@ class Statements:
                 execute(cursor, sql, *parameters)
             seconds.append(time.perf_counter() - began)
 
-        def fetched(cursor: Cursor) -> Any:
+        def fetched(cursor: Any) -> Any:
             began = time.perf_counter()
             rows = fetchall(cursor)
             if seconds := self.seconds.get(model_at_work()):  # a thread runs one model
                 seconds[-1] += time.perf_counter() - began
             return rows
 
-        Cursor.execute, Cursor.fetchall = counted, fetched
+        client.execute, client.fetchall = counted, fetched
 
     def clear(self) -> None:
         self.texts.clear()
@@ -97,12 +97,13 @@ def model_at_work() -> str:
 
 
 class Project:
-    """A dbt project of a few models."""
+    """A dbt project of a few models. connection: of another session than the one of this process."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, connection: Mapping[str, Any] | None = None) -> None:
         self.home = home / "project"
         (self.home / "models").mkdir(parents=True)
-        output = {"type": "sparktemporal", "method": "session", "host": "local", "schema": SCHEMA, "threads": 1}
+        where = connection or {"method": "session", "host": "local"}
+        output = {"type": "sparktemporal", "schema": SCHEMA, "threads": 1, **where}
         profile = {"bench": {"target": "dev", "outputs": {"dev": output}}}
         (self.home / "profiles.yml").write_text(json.dumps(profile))
         (self.home / "dbt_project.yml").write_text(json.dumps({"name": "bench", "version": "1.0", "profile": "bench"}))

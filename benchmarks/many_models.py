@@ -2,6 +2,7 @@
 
     python benchmarks/many_models.py                      fifty models, on one thread and on four
     python benchmarks/many_models.py --models 20 --rounds 1
+    python benchmarks/many_models.py --thrift             over a Thrift server on loopback
 
 The models read two small tables: rows in a window, a count by group, and a join, in turn. Printed are the seconds of a
 parse by dbt; seconds and statements per model of runs with nothing new (quiet) and with new rows (advancing); and where
@@ -21,18 +22,25 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from common import SCHEMA, Project, Statements, model_at_work, session, spread
+import pyspark
+from common import ROOT, SCHEMA, Project, Statements, model_at_work, session, spread
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt.adapters.spark.session import Cursor
 from pyspark.sql import SparkSession
 from sqlglot.dialects.dialect import Dialect
 
 from dbt.adapters.sparktemporal.impl import SparkTemporalAdapter
+
+sys.path.insert(0, str(ROOT / "integration_tests"))
+import thrift_server
+
+from support.thrift_clients import Server
 
 STEP = 60_000
 ROWS = 1_000
@@ -49,7 +57,7 @@ OURS = os.sep + os.path.join("dbt", "adapters", "sparktemporal") + os.sep
 class Clocks:
     """Seconds by what a thread waits for, while a model's run begins; only the outermost of nested calls counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: type) -> None:
         self.seconds: Counter[str] = Counter()
         self.calls: Counter[str] = Counter()
         self.parsed: dict[str, Counter[str]] = defaultdict(Counter)
@@ -60,8 +68,8 @@ class Clocks:
         self._wrap(Dialect, "parse_into", "parse", 2)
         self._wrap(Dialect, "tokenize", "tokenize")
         self._wrap(Dialect, "generate", "generate")
-        self._wrap(Cursor, "execute", "Spark")
-        self._wrap(Cursor, "fetchall", "Spark")
+        self._wrap(client, "execute", "Spark")
+        self._wrap(client, "fetchall", "Spark")
         self._begin(SparkTemporalAdapter)
 
     def clear(self) -> None:
@@ -126,10 +134,31 @@ def asker() -> str:
     return " < ".join(found)
 
 
-def main(models: int, threads: list[int], turns: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        spark = session(Path(folder))
-        project, statements, clocks = Project(Path(folder)), Statements(), Clocks()
+@contextmanager
+def server(home: Path) -> Iterator[Server]:
+    """A Thrift server, with the schema of the benchmarks."""
+    port = thrift_server.free_port()
+    with thrift_server.running(home, port), closing(thrift_server.connect(port)) as connection:
+        found = Server(port, home, connection)
+        found.sql(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+        found.sql(f"USE {SCHEMA}")
+        yield found
+
+
+@contextmanager
+def embedded(home: Path) -> Iterator[SparkSession]:
+    spark = session(home)
+    yield spark
+    spark.stop()
+
+
+def main(models: int, threads: list[int], turns: int, thrift: bool) -> None:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        spark: Any = stack.enter_context((server if thrift else embedded)(Path(folder)))
+        client = PyhiveConnectionWrapper if thrift else Cursor
+        project = Project(Path(folder), spark.profile if thrift else None)
+        statements, clocks = Statements(client=client), Clocks(client)
         for table in ("events", "others"):
             spark.sql(f"CREATE TABLE {table} USING parquet AS {rows(milliseconds() - ROWS * STEP, ROWS)}")
         names = list(SHAPES)
@@ -137,7 +166,9 @@ def main(models: int, threads: list[int], turns: int) -> None:
             shape = names[number % len(names)]
             text = SHAPES[shape].format(s=SCHEMA, d=2 + number)
             project.model(f"{shape}_{number}", text, materialized="temporal_view")
-        print(f"{models} models, {os.cpu_count()} cores, Spark {spark.version}")
+        print(
+            f"{models} models, {os.cpu_count()} cores, Spark {pyspark.__version__}{', over Thrift' if thrift else ''}"
+        )
         print(f"  dbt parse, nothing remembered  {took(lambda: project.command('parse', '--no-partial-parse')):.2f} s")
         print(f"  dbt parse, nothing changed     {took(lambda: project.command('parse')):.2f} s")
         project.run()
@@ -158,7 +189,6 @@ def main(models: int, threads: list[int], turns: int) -> None:
         clocks.profile = cProfile.Profile()
         run(project, statements, 1)
         profile(clocks.profile)
-        spark.stop()
 
 
 def rows(since: int, number: int) -> str:
@@ -174,7 +204,7 @@ def milliseconds() -> int:
     return int(time.time() * 1000)
 
 
-def new_rows(spark: SparkSession) -> None:
+def new_rows(spark: Any) -> None:
     for table in ("events", "others"):
         spark.sql(f"INSERT INTO {table} {rows(milliseconds() - 10 * STEP, 10)}")
 
@@ -249,13 +279,13 @@ def profile(profiled: cProfile.Profile) -> None:
         if file == "~":  # built in: what calls it pays
             for (caller, _, _), (_, _, share, _) in callers.items():
                 of = next((p for p in ("sqlglot", "py4j", "pyspark", "sparktemporal") if p in caller.split(os.sep)), "")
-                shares[("py4j" if "socket" in name else of) or "elsewhere"] += share
+                shares[("waits for Spark" if "socket" in name else of) or "elsewhere"] += share
             continue
         shares[package] += own
         if package in ("sqlglot", "sparktemporal"):
             functions[f"{'/'.join(parts[-2:])}:{line} {name}"] += own
     whole = sum(shares.values())
-    print("own time in the beginning of quiet runs, by the profiler (py4j waits for Spark)")
+    print("own time in the beginning of quiet runs, by the profiler")
     for package, seconds in shares.most_common():
         print(f"  {package:20} {100 * seconds / whole:5.1f} %")
     for name, seconds in functions.most_common(12):
@@ -267,5 +297,6 @@ if __name__ == "__main__":
     parser.add_argument("--models", type=int, default=50)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--thrift", action="store_true")
     given = parser.parse_args()
-    main(given.models, given.threads, given.rounds)
+    main(given.models, given.threads, given.rounds, given.thrift)
