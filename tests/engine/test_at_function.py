@@ -184,3 +184,27 @@ def test_where_there_are_no_such_functions(events: Project, version: str, catalo
     config = TemporalConfig.parse("m", {"at_function": True})
     with pytest.raises(Refusal, match=words):
         at_function.refuse_impossible(Elsewhere(version, catalog), events.target(), config, None)
+
+
+@pytest.mark.landing
+def test_names_of_fields_that_need_quotes(project: Project) -> None:
+    """Spark describes the type of a struct without the quotes that the names of its fields need."""
+    project.sql(
+        f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, timestamp_millis({T0 + 9_000}) AS hi, "
+        f"named_struct('a-b', id, 'c d', array(named_struct('1e', timestamp_millis({T0})))) AS st FROM range(3)"
+    )
+    rows = f"select * from {project.schema}.t where mz_now() < hi"
+    texts = {
+        "m": rows,
+        "joined": f"select a.id, b.st from {project.schema}.t a left join ({rows}) b on b.id = a.id + 1",
+    }
+    for name, sql in texts.items():
+        project.model(name, sql, at_function=True, expiration="1 day")
+    project.run(now=T0)
+    with project.inside():
+        for name, sql in texts.items():
+            for t in (T0, T0 + 8_999, T0 + 9_000):
+                written = sql.replace("mz_now()", f"timestamp_millis({t})")
+                for read in (project.at(name, t), f"{name}__at(timestamp_millis({t}))"):
+                    assert not project.rows(f"SELECT * FROM ({written}) EXCEPT ALL SELECT * FROM {read}")
+                    assert not project.rows(f"SELECT * FROM {read} EXCEPT ALL SELECT * FROM ({written})")

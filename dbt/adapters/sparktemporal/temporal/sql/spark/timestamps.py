@@ -16,13 +16,15 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from ..functions.registry import known
-from ..text.dialect import has_clock
+from ..text.dialect import has_clock, quote
 from ..text.grammar import IS_LITERAL
 from .settings import TIMESTAMP_TYPE
 
 #: a date and a time as Spark reads them; the rest of the text is a zone
 _DATE_TIME = re.compile(r"\s*[+-]?\d+(-\d{1,2}){0,2}([ T](\d{1,2}(:\d{1,2}(:\d{1,2}(\.\d*)?)?)?)?)?\s*")
 _NAMED = re.compile(r"(?<![\w`])timestamp(?=[,>]|$)", re.IGNORECASE)
+#: a name of a field that needs quotes
+_FIELD = re.compile(r"(?<=[<,])(?![A-Za-z_][0-9A-Za-z_]*:)([^<>,:]+):")
 
 
 def are_local(settings: Mapping[str, str]) -> bool:
@@ -58,12 +60,14 @@ def as_instants(node: exp.Expr) -> exp.Expr:
 
 
 def sql_type(described: str) -> str:
-    """A type as DESCRIBE prints it -> its name in SQL, in any session.
+    """A type as DESCRIBE prints it, without quotes around the names of fields -> its name in SQL, in any session.
 
     >>> sql_type("timestamp"), sql_type("map<string,timestamp>"), sql_type("struct<timestamp:int,b:timestamp_ntz>")
     ('timestamp_ltz', 'map<string,timestamp_ltz>', 'struct<timestamp:int,b:timestamp_ntz>')
+    >>> sql_type("array<struct<a-b:decimal(3,1),c:map<int,struct<d e:int>>>>")
+    'array<struct<`a-b`:decimal(3,1),c:map<int,struct<`d e`:int>>>>'
     """
-    return _NAMED.sub("timestamp_ltz", described)
+    return _FIELD.sub(lambda found: f"{quote(found[1])}:", _NAMED.sub("timestamp_ltz", described))
 
 
 _PLAIN = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ)
