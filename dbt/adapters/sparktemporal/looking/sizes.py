@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..engine.descriptions import TableInfo
 from ..engine.warehouse import Warehouse
-from ..inputs.observing.file_lists import hidden_column
+from ..inputs.observing.file_lists import HIDDEN, hidden_column
 from ..temporal.diffs.state import State
 from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text.dialect import quote
@@ -20,7 +20,6 @@ from ..temporal.sql.text.identifiers import Identifiers
 
 #: the most chains that one statement asks about
 _TOGETHER = 100
-_HIDDEN = "_metadata"
 _ICEBERG = "iceberg"
 
 
@@ -38,7 +37,7 @@ class Stored:
 def chains_of(state: State, file_format: str) -> list[Stored]:
     """The chains of a model, taken to have the format of the config `file_format`."""
     return [
-        Stored(f"{state.schema}.{quote(c.table)}", file_format, _HIDDEN in Identifiers(n for n, _ in core.columns))
+        Stored(f"{state.schema}.{quote(c.table)}", file_format, HIDDEN in Identifiers(n for n, _ in core.columns))
         for core in state.cores
         for c in core.chains
     ]
@@ -81,7 +80,7 @@ def _asked(warehouse: Warehouse, files: Iterable[str]) -> dict[int, int]:
 def _expected(warehouse: Warehouse, chain: Stored) -> str | None:
     if warehouse.writes_iceberg(chain.file_format):
         return _by_iceberg(chain.table)
-    return None if chain.hides else _by_hidden(chain.table, _HIDDEN)
+    return None if chain.hides else _by_hidden(chain.table, HIDDEN)
 
 
 def _described(warehouse: Warehouse, table: str) -> str | None:

@@ -34,8 +34,8 @@ from ..temporal.predicates.reach import Reading
 from ..temporal.predicates.row_expressions import index_of
 from ..temporal.predicates.text_instants import refuse_lists
 from ..temporal.sql.names.types import type_of
+from ..temporal.sql.spark.described_types import inner
 from ..temporal.sql.spark.settings import ANSI, is_on
-from ..temporal.sql.spark.type_rules import inner
 from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_calls, render
 
 #: margin around the changes of a zone, ms

@@ -36,7 +36,8 @@ _TASKS = 64
 _TOGETHER = "/*+ REPARTITION(1) */"
 #: names that are the same in a path and in a URI
 _PLAIN_NAME = "^[0-9A-Za-z._=-]+$"
-_HIDDEN = "_metadata"
+#: the hidden column of a table of files, unless a column has this name
+HIDDEN = "_metadata"
 _FILES = "ARRAY<STRUCT<file: STRING, size: BIGINT, modified: BIGINT, place: STRING>>"
 
 
@@ -47,7 +48,7 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
     hidden one begins with more underscores, and Spark is asked: None where Spark does not know the hidden column.
     """
     columns = [column for column, _ in table.columns]
-    if (hidden := hidden_name([column.lower() for column in columns])) == _HIDDEN:
+    if (hidden := hidden_name([column.lower() for column in columns])) == HIDDEN:
         return hidden
     if is_on(warehouse.setting(CASE)):
         hidden = hidden_name(columns)
@@ -61,7 +62,7 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
 
 def hidden_name(columns: Sequence[str]) -> str:
     """The name of the hidden column of a table with these columns."""
-    hidden = _HIDDEN
+    hidden = HIDDEN
     while hidden in columns:
         hidden = f"_{hidden}"
     return hidden
@@ -78,7 +79,7 @@ def in_directory(location: str) -> str:
     )
 
 
-def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = _HIDDEN) -> str:
+def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = HIDDEN) -> str:
     """SQL of the files of a table, each with its partition, by the hidden column of the first row of each file.
 
     `place` is the partition as text. A file is listed once for each partition that it is in. In formats without row

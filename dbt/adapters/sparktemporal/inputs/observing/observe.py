@@ -10,7 +10,6 @@ from typing import Any
 from ...engine.described_tables import known
 from ...engine.descriptions import TableInfo
 from ...engine.warehouse import Query, Warehouse
-from ...errors import Refusal
 from ...plurals import quantity
 from ...temporal.diffs import chains as chain_rules
 from ...temporal.diffs.input_state import FilesFingerprint, Fingerprint, RowsFingerprint, Tracking
@@ -21,7 +20,7 @@ from ...temporal.ivm.delta_query import Added, AddedRows
 from ...temporal.sql.spark import relations
 from ...temporal.sql.spark.errors import Cause, SparkError, allowing
 from ...temporal.sql.text.identifiers import quoted
-from . import append_only, file_lists, snapshots
+from . import append_only, file_lists, refused, snapshots
 from .altered import forget_altered, form_of, renewed
 from .append_only import AppendCursor
 from .file_lists import NAME, PATH, Compared, Summary
@@ -30,10 +29,6 @@ from .manifest import Manifest
 #: rows of files rarely have fewer bytes than this
 _ROW = 4
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
-#: options of a table of texts by which a query of other columns gets other rows, or another text of a malformed row
-_DROPS = re.compile(r"\bmode=DROPMALFORMED\b", re.IGNORECASE)
-_CORRUPT = re.compile(r"\bcolumnNameOfCorruptRecord=([^,\]]+)", re.IGNORECASE)
-_CORRUPT_KEY, _CORRUPT_NAME = "spark.sql.columnNameOfCorruptRecord", "_corrupt_record"
 #: paths that are the same as URIs
 _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
 
@@ -110,8 +105,8 @@ def observe_beside(
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
     for table, info in infos.items():
-        _refuse_malformed(warehouse, plan, table, info)
-        _refuse_blocks(plan, table, info)
+        refused.refuse_malformed(warehouse, plan, table, info)
+        refused.refuse_blocks(plan, table, info)
     remembered = remembered or Manifest()
     listings: dict[str, Listing] = {}
     for table in of_files:
@@ -128,37 +123,6 @@ def observe_beside(
         for table in every
     }  # fmt: skip
     return found, answers
-
-
-def _refuse_malformed(warehouse: Warehouse, plan: str, table: str, info: TableInfo) -> None:
-    """Refuse a table that drops malformed rows, and the column with the text of such rows."""
-    options, found = info.details.get("Storage Properties", ""), ""
-    if _DROPS.search(options):
-        found = f"{table} with the option mode: DROPMALFORMED"
-    elif info.provider in ("csv", "json"):
-        option = _CORRUPT.search(options)
-        column = option[1] if option else warehouse.settings().get(_CORRUPT_KEY, _CORRUPT_NAME)
-        if relations.uses_column(plan, table, column):
-            found = f"{column} of {table}, the text of malformed rows"
-    if found:
-        raise Refusal(
-            "ST418",
-            found,
-            "the columns that are read decide which rows are malformed, and a run reads other columns than the query",
-            "a table with the rows, such as a model with materialized='table', as the input",
-        )
-
-
-def _refuse_blocks(plan: str, table: str, info: TableInfo) -> None:
-    """Refuse the fields of the hidden column of a table of files that differ between two reads of a file."""
-    hidden = file_lists.hidden_name([name.lower() for name, _ in info.columns])
-    if relations.uses_block(plan, table, hidden):
-        raise Refusal(
-            "ST419",
-            f"{hidden} of {table}, with file_block_start and file_block_length",
-            "another session cuts the files into other blocks",
-            f"the fields that the model needs by their names, such as {hidden}.file_path",
-        )
 
 
 def _shared(warehouse: Warehouse, listing: str, info: TableInfo, before: Fingerprint | None) -> tuple[Any, ...] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ...errors import Refusal
-from ...temporal.sql.spark.type_rules import parsed
+from ...temporal.sql.spark.described_types import parsed
 from .kinds import BOOL, DATE, DECIMAL, FLOAT, INSTANT, INT, LOCAL, NULL, OTHER, TEXT, Kind
 
 #: forms that an engine may lack, or may compute otherwise than Spark

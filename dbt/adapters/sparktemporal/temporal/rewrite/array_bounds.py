@@ -155,7 +155,7 @@ class _Quantified:
 
     def _compared(self, holds: exp.Expr) -> exp.Expr:
         """A comparison of the least or greatest element with the clock."""
-        operator, element, clock = _compared(holds, self.x)
+        operator, element, clock = _sides(holds, self.x)
         some, array = self.quantifier == _EXISTS, self.array
         if some and not self.is_true and clock.find(exp.Column):
             raise Stays  # a NULL on the clock's side would make the result NULL for an empty array, too
@@ -178,7 +178,7 @@ class _Quantified:
         return exp.Anonymous(this=name, expressions=[self.array.copy(), each])
 
 
-def _compared(holds: exp.Expr, x: exp.Expr) -> tuple[str, exp.Expr, exp.Expr]:
+def _sides(holds: exp.Expr, x: exp.Expr) -> tuple[str, exp.Expr, exp.Expr]:
     """(operator, the side with the element, the side with the clock). Raises Stays for no comparison by order."""
     found, name = comparison(holds), x.name.lower()
     if found is None or found.operator in ("=", "<>"):

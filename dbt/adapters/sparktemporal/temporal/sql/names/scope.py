@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from ....errors import Refusal
 from ..functions.calls import starts_with_unit
-from ..spark.type_rules import struct_fields
+from ..spark.described_types import struct_fields
 from ..text.dialect import fragment, has_other_parts, quote, render
 
 #: (name, type as Spark calls it) of each column

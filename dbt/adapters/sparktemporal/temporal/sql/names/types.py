@@ -15,6 +15,7 @@ from ..functions.registry import known
 from ..functions.types import Rule, rule_of
 from ..spark import decimals, type_rules
 from ..spark.combined_types import BROKEN, TIMES, VOID, WHOLE
+from ..spark.described_types import inner
 
 _PLAIN = (*WHOLE, *BROKEN, *TIMES, "string", "boolean", "binary")
 #: one argument decides, whatever stands beside it
@@ -74,5 +75,5 @@ def field_type(kind: str, field: str) -> str:
     >>> field_type("struct<at:timestamp,n:int>", "At"), field_type("int", "at")
     ('timestamp', '')
     """
-    found = type_rules.inner(kind, field)
+    found = inner(kind, field)
     return found if found is not None and _is_plain(found) else ""

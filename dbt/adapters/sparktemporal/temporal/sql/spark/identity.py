@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..text.dialect import quote
-from .type_rules import parsed
+from .described_types import parsed
 
 _WINDOW = re.compile(r"struct<start:(timestamp|timestamp_ntz),end:\1>", re.IGNORECASE)
 _ZEROS, _MAPS = re.compile(r"\b(float|double)\b", re.IGNORECASE), re.compile(r"\bmap<", re.IGNORECASE)

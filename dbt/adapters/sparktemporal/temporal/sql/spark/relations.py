@@ -53,34 +53,22 @@ def has_columns(plan: str, table: str, columns: Iterable[str]) -> bool:
     return all(form.match(leaf) for leaf in _START.findall(plan) if _FILES.match(leaf) and table_of(leaf) == table)
 
 
-def uses_column(plan: str, table: str, column: str) -> bool:
-    """Whether a plan names a STRING column of a table of files above the leaf that reads the table.
+def uses_column(plan: str, table: str, column: str, fields: str = "") -> bool:
+    """Whether a plan names a column of a table of files above the leaf that reads the table; a STRING, or a STRUCT.
+
+    fields: how the names of the fields begin, where the other fields of a STRUCT do not count.
 
     >>> plan = "Project [k#1]\\n+- Relation c.s.t[k#1,b#10] csv"
     >>> uses_column(plan, "c.s.t", "k"), uses_column(plan, "c.s.t", "b"), uses_column(plan, "c.s.u", "k")
     (True, False, False)
+    >>> plan = "Project [{} AS a#7]\\n+- Relation c.s.t[k#1,m#5] parquet"
+    >>> [uses_column(plan.format(item), "c.s.t", "m", "file_b") for item in ("m#5.file_path", "m#5.file_block", "m#5")]
+    [False, True, True]
     """
-    return any(len(re.findall(rf"{one}\b", plan)) > 1 for one in _ids(plan, table, column))
-
-
-def uses_block(plan: str, table: str, hidden: str) -> bool:
-    """Whether a plan names the block that a row of a table is in, or all of the hidden column that tells the block.
-
-    >>> plan = "Project [{}]\\n+- Relation c.s.t[k#1,_metadata#5] parquet"
-    >>> [uses_block(plan.format(item), "c.s.t", "_metadata") for item in ("k#1", "_metadata#5.file_path AS p#7")]
-    [False, False]
-    >>> items = ("_metadata#5.file_block_start AS b#7", "_metadata#5 AS m#7")
-    >>> [uses_block(plan.format(item), "c.s.t", "_metadata") for item in items]
-    [True, True]
-    """
-    others = r"\b(?!\.(?!file_block_))"
-    return any(len(re.findall(one + others, plan)) > 1 for one in _ids(plan, table, hidden))
-
-
-def _ids(plan: str, table: str, column: str) -> list[str]:
-    """What a plan calls a column of a table in its leaves."""
     leaves = [leaf for leaf in _START.findall(plan) if table_of(leaf) == table]
-    return [one for leaf in leaves for one in re.findall(rf"[\[,]{re.escape(column)}(#\d+)", leaf)]
+    ids = [one for leaf in leaves for one in re.findall(rf"[\[,]{re.escape(column)}(#\d+)", leaf)]
+    end = rf"\b(?!\.(?!{fields}))" if fields else r"\b"
+    return any(len(re.findall(one + end, plan)) > ids.count(one) for one in ids)
 
 
 def file_tables(plan: str) -> list[str]:

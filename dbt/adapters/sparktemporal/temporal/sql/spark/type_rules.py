@@ -8,27 +8,21 @@ A type is in the words of DESCRIBE. None: only Spark knows the type.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import cast
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ..functions.calls import starts_with_unit
 from ..functions.types import Rule, rule_of
 from ..functions.units import unit_of
-from ..text.dialect import render
 from ..text.grammar import OwnFunction
 from . import decimals
 from .combined_types import BROKEN, FIELDS, TIMES, VOID, WHOLE, common, counts, fields_of, of_two, scaled
+from .described_types import in_words, inner
 
 #: the type of a part of an expression
 Types = Callable[[exp.Expr], "str | None"]
 
-#: other names of types
-_NAMES = {"text": "string", "varchar": "string", "timestamp_ltz": "timestamp"}
-#: the numbers of a type that may be left out, where they are
-_NUMBERS = {exp.DType.DECIMAL: (10, 0), exp.DType.TIME: (6,)}
 #: literal suffix -> type
 _SUFFIXES = {"l": "bigint", "s": "smallint", "y": "tinyint", "d": "double", "f": "float"}
 
@@ -124,82 +118,11 @@ def _of_element(node: exp.Expr, types: Types) -> str | None:
     return inner(types(node.this), "")
 
 
-def parsed(kind: str | None) -> exp.DataType | None:
-    """A type of DESCRIBE, read; None for one that cannot be: DESCRIBE does not quote the names of fields.
-
-    >>> [parsed(kind) is not None for kind in ("map<string,struct<C:decimal(3,1)>>", "struct<a:time(3)>", "variant")]
-    [True, True, True]
-    >>> [parsed(kind) for kind in ("struct<a b:int>", "struct<a-b:int>", "struct<a:b:int>", "array<void>", None)]
-    [None, None, None, None, None]
-    """
-    if kind is None:
-        return None
-    with suppress(SqlglotError):
-        read = exp.DataType.build(kind, dialect="spark")
-        if in_words(read) == kind.lower().replace(", ", ","):
-            return read
-    return None
-
-
-def inner(kind: str | None, field: str) -> str | None:
-    """The type of a field of a struct; of the elements of an array; of the values of a map.
-
-    >>> inner("struct<a:int,b:string collate UTF8_LCASE>", "B"), inner("map<int,string collate UTF8_LCASE>", "")
-    ('string collate utf8_lcase', 'string collate utf8_lcase')
-    """
-    if kind == f"array<{VOID}>":
-        return VOID
-    read = parsed(kind)
-    if read is None or not read.is_type(exp.DType.STRUCT, exp.DType.ARRAY, exp.DType.MAP):
-        return None
-    if read.is_type(exp.DType.STRUCT):
-        found = [f for f in read.expressions if f.name.lower() == field.lower()]
-        if len(found) != 1:
-            return None
-        return " ".join(map(in_words, [found[0].args["kind"], *(found[0].args.get("constraints") or [])]))
-    return None if field else in_words(read.expressions[-1])
-
-
-def struct_fields(kind: str, path: Sequence[str]) -> list[str] | None:
-    """The names of the fields of a struct, or of the struct at a path of fields in it; None where they are not known.
-
-    >>> struct_fields("struct<b:int,C:struct<D:decimal(3,1)>>", []), struct_fields("struct<C:struct<D:int>>", ["c"])
-    (['b', 'C'], ['D'])
-    >>> struct_fields("array<int>", []), struct_fields("struct<a b:int>", [])
-    (None, None)
-    """
-    read: exp.Expr | None = parsed(kind)
-    for name in path:
-        fields = [] if read is None else [field for field in read.expressions if field.name.lower() == name.lower()]
-        read = fields[0].args.get("kind") if len(fields) == 1 else None
-    if read is None or not read.is_type(exp.DType.STRUCT):
-        return None
-    return [field.name for field in read.expressions]
-
-
 def _of_cast(node: exp.Expr, types: Types) -> str | None:
     suffix = str(node.meta.get("number", "")).lower()
     if suffix and not suffix.endswith("bd"):
         return _SUFFIXES.get(suffix[-1])
     return in_words(node.args["to"])
-
-
-def in_words(kind: exp.Expr) -> str:
-    """A type as DESCRIBE writes it.
-
-    >>> from ..text.dialect import expression
-    >>> [in_words(expression(f"CAST(a AS {kind})").args["to"]) for kind in ("NUMERIC(3)", "ARRAY<DECIMAL>", "TIME")]
-    ['decimal(3,0)', 'array<decimal(10,0)>', 'time(6)']
-    >>> inner("struct<a:time(3)>", "a")
-    'time(3)'
-    """
-    kind = kind.copy()
-    for part in kind.find_all(exp.DataType):
-        given = part.expressions
-        for number in _NUMBERS.get(part.this, ())[len(given) :]:
-            part.append("expressions", exp.DataTypeParam(this=exp.Literal.number(number)))
-    said = render(kind).lower().replace(", ", ",").replace(": ", ":")
-    return _NAMES.get(said, said)
 
 
 def _of_extract(node: exp.Expr, types: Types) -> str | None:
